@@ -64,7 +64,8 @@ func (h *handlers) isOwn(r *http.Request) bool {
 }
 
 // reads reports whether a request reads objects that the server holds. A mount is not known to the kube-apiserver, which gets no request for it. The
-// webhooks that convert custom resources are services in the cluster as a rule, which the kube-apiserver alone reaches.
+// webhooks that convert custom resources are services in the cluster as a rule, which the kube-apiserver alone reaches. The resources in forwarded are
+// in another etcd.
 func (h *handlers) reads(info *request.Info, method string) bool {
 	found := h.api.Catalog.Current().Registry.Lookup(info.Group, info.Version, info.Attributes.Resource)
 	if found == nil || info.Attributes.Resource == "" {
@@ -74,7 +75,7 @@ func (h *handlers) reads(info *request.Info, method string) bool {
 	switch {
 	case found.Mount != nil:
 		return true
-	case method != http.MethodGet, found.Virtual, ref.Misplaced(), found.Conversion != nil:
+	case method != http.MethodGet, found.Virtual, ref.Misplaced(), found.Conversion != nil, slices.Contains(h.forwarded, ref.GroupResource()):
 		return false
 	case ref.Subresource == "":
 		return true

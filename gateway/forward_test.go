@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"revtail/etcdstore/memory"
 	"revtail/gateway/access"
 	"revtail/gateway/access/authentication"
@@ -73,7 +75,8 @@ func behindKube(t *testing.T) (*testServer, *judge) {
 	}
 	return serveLogged(t, store, Options{
 		Store: store, Logger: logger, Authenticator: authentication.New(authentication.Sources{Reviewer: j}), Delegate: j,
-		Mounts: []mount.Mount{{Prefix: "/app/", Group: "app.example.com", Version: "v1", Kind: "Setting", Plural: "settings", Codec: "json"}},
+		Mounts:    []mount.Mount{{Prefix: "/app/", Group: "app.example.com", Version: "v1", Kind: "Setting", Plural: "settings", Codec: "json"}},
+		Forwarded: []schema.GroupResource{{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"}},
 		Upstream: upstream.New(upstream.Config{
 			URL: target, Transports: func() *upstream.Transports { return transports }, Suspect: func() {}, Logger: logger,
 		}),
@@ -102,6 +105,10 @@ func TestForward(t *testing.T) {
 		{method: "GET", path: configMaps, code: kube},
 		{method: "GET", path: "/api/v1/namespaces/default/pods/a/status", token: "alice", code: 404},
 		{method: "GET", path: "/apis/apps/v1/namespaces/default/deployments/a/scale", token: "alice", code: 404},
+		{method: "GET", path: "/api/v1/events", token: "alice", code: kube},
+		{method: "GET", path: "/api/v1/namespaces/default/events/a", token: "alice", code: kube},
+		{method: "GET", path: "/apis/events.k8s.io/v1/namespaces/default/events?watch=1", token: "alice", code: kube},
+		{method: "GET", path: "/api/v1/events", token: "bad", code: 401},
 		{method: "POST", path: configMaps, token: "alice", code: kube},
 		{method: "POST", path: configMaps, token: "bad", code: 401},
 		{method: "PATCH", path: configMaps + "/one", token: "alice", code: kube},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"revtail/etcdstore"
 	"revtail/gateway/access"
@@ -68,6 +69,7 @@ type Options struct {
 	Policy        *reload.File[*authorization.Policy] // nil: all authenticated requests are allowed, unless Delegate is set
 	Delegate      access.Delegate                     // decides instead of Policy; nil: Policy does
 	Upstream      *upstream.Proxy                     // answers what is no read of an object; nil: the server answers everything
+	Forwarded     []schema.GroupResource              // whose reads Upstream answers too, because they are not in Store
 	// UpstreamProblems are those of the kube-apiserver behind Upstream and Delegate, for /readyz?verbose, where reads can still be served; nil: there
 	// is none.
 	UpstreamProblems func() []string

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/go-chi/chi/v5"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"revtail/gateway/access"
 	"revtail/gateway/access/serviceaccount"
@@ -31,7 +32,8 @@ type handlers struct {
 	metrics http.Handler
 	debug   bool // /debug/watchers and /debug/flows are public routes
 
-	upstream *upstream.Proxy // nil: the server answers all requests
+	upstream  *upstream.Proxy        // nil: the server answers all requests
+	forwarded []schema.GroupResource // whose reads it answers too
 }
 
 // public returns the handler of all public URLs. The order of the middleware matters: LimitQuery parses the query and CleanPath the path

@@ -102,7 +102,7 @@ func (s *Server) handlers(options Options, control *access.Control, chain *middl
 		options.Upstream.AuthorizeBy(control.Authorize)
 	}
 	return &handlers{
-		upstream: options.Upstream, chain: chain, access: control, keys: s.keys, watches: s.watches, health: health, debug: options.Debug,
+		upstream: options.Upstream, forwarded: options.Forwarded, chain: chain, access: control, keys: s.keys, watches: s.watches, health: health, debug: options.Debug,
 		api: &api.Handler{
 			Catalog: s.catalog, Store: s.store, APIServices: apiservices.New(s.store), Responder: chain.Responder, Access: control, Tokens: options.ServiceAccounts, Filters: filters, Claim: options.Claim, OpenKey: s.keys.Open,
 			Build: options.Build, Watches: s.watches, Flows: chain.Flows, Timeline: line, History: options.History,

@@ -41,6 +41,7 @@ type Config struct {
 	AuthenticationKubeconfig string // empty: the service account of the Pod
 	ProxyClientCertFile      string
 	ProxyClientKeyFile       string
+	ForwardResources         []string // plurals with their groups, whose reads KubeAPIServer answers too
 
 	CORSAllowedOrigins []string
 	AllowedHosts       []string

@@ -50,6 +50,7 @@ var samples = map[string]struct {
 	"authentication-kubeconfig":            {"revtail.conf", "AuthenticationKubeconfig", "revtail.conf"},
 	"proxy-client-cert-file":               {"front.pem", "ProxyClientCertFile", "front.pem"},
 	"proxy-client-key-file":                {"front.key", "ProxyClientKeyFile", "front.key"},
+	"forward-resources":                    {"events, leases.coordination.k8s.io", "ForwardResources", []string{"events", "leases.coordination.k8s.io"}},
 	"max-requests-inflight":                {"9", "MaxRequestsInflight", 9},
 	"max-mutating-requests-inflight":       {"10", "MaxMutatingRequestsInflight", 10},
 	"max-watches":                          {"11", "MaxWatches", 11},

@@ -2,7 +2,9 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
+	"strings"
 )
 
 // hasKubeAPIServer reports whether a kube-apiserver decides about requests.
@@ -26,6 +28,18 @@ func (c Config) validateKubeAPIServer() error {
 	if c.ClientCAFile != "" && c.ProxyClientCertFile == "" {
 		errs = append(errs, errors.New("--client-ca-file with --kube-apiserver needs --proxy-client-cert-file and --proxy-client-key-file: "+
 			"a client's certificate cannot be forwarded, so that its user is named by a front proxy"))
+	}
+	return errors.Join(append(errs, c.validateForwarded())...)
+}
+
+// validateForwarded refuses names that are none of a resource. Whether there is such a resource is checked at the start.
+func (c Config) validateForwarded() error {
+	var errs []error
+	for _, name := range c.ForwardResources {
+		plural, group, hasGroup := strings.Cut(name, ".")
+		if plural == "" || hasGroup && group == "" || name != strings.ToLower(name) || strings.ContainsAny(name, "*/# ") || strings.HasPrefix(name, "-") {
+			errs = append(errs, fmt.Errorf("--forward-resources %q: want plurals with their groups, comma separated, as events,leases.coordination.k8s.io", name))
+		}
 	}
 	return errors.Join(errs...)
 }

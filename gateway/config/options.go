@@ -78,6 +78,7 @@ func (c *Config) kubeAPIServerOptions() []option {
 		{"authentication-kubeconfig", kubeAPIServer, &c.AuthenticationKubeconfig, "kubeconfig `file` with the user of this server, bound to the ClusterRole system:auth-delegator, which creates the TokenReviews and SubjectAccessReviews; read again when it changes, and at SIGHUP; none: the service account of the Pod"},
 		{"proxy-client-cert-file", kubeAPIServer, &c.ProxyClientCertFile, "PEM `file` of the front-proxy certificate, as /etc/kubernetes/pki/front-proxy-client.crt, with which requests of clients with a certificate (--client-ca-file) are forwarded"},
 		{"proxy-client-key-file", kubeAPIServer, &c.ProxyClientKeyFile, "PEM `file` of its key, as /etc/kubernetes/pki/front-proxy-client.key; both files are read again when they change, and at SIGHUP"},
+		{"forward-resources", kubeAPIServer, &c.ForwardResources, "built-in `resources` whose gets, lists and watches the kube-apiserver answers too, because it keeps them in another etcd (its --etcd-servers-overrides), comma separated, named as events or leases.coordination.k8s.io; events are those of events.k8s.io as well"},
 	}
 }
 

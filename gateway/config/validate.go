@@ -29,7 +29,7 @@ var exclusions = []struct {
 	{"no --service-account-signing-key-file", func(c Config) bool { return c.ServiceAccountSigningKeyFile == "" }, []string{"service-account-max-token-expiration"}},
 	{"--kube-apiserver, which decides about requests", Config.hasKubeAPIServer, []string{"anonymous", "token-file", "oidc-issuer-url", "policy-file", "service-account-issuer"}},
 	{"no --kube-apiserver", func(c Config) bool { return !c.hasKubeAPIServer() },
-		[]string{"kube-apiserver-ca-file", "authentication-kubeconfig", "proxy-client-cert-file", "proxy-client-key-file"}},
+		[]string{"kube-apiserver-ca-file", "authentication-kubeconfig", "proxy-client-cert-file", "proxy-client-key-file", "forward-resources"}},
 	{"no --history-dir", func(c Config) bool { return c.HistoryDir == "" }, []string{"history-resources", "history-keys", "history-from"}},
 	{"no --history-from", func(c Config) bool { return c.HistoryFrom == "" }, []string{"history-from-ca-file", "history-from-cert-file", "history-from-key-file", "history-from-token-file"}},
 	{"no --otlp-endpoint", func(c Config) bool { return c.OTLPEndpoint == "" }, []string{"otlp-protocol", "trace-sampling"}},

@@ -19,9 +19,9 @@ import (
 
 // behind is a gateway with a kube-apiserver behind it. Both read one etcd.
 type behind struct {
+	etcd    *gatewaytest.Cluster
 	kube    *gatewaytest.KubeAPIServer
 	gateway *gatewaytest.Gateway
-	etcd    *gatewaytest.Cluster
 	carol   tls.Certificate // of a client, for both
 
 	gatewayCA []byte      // of the gateway's certificate
@@ -31,6 +31,12 @@ type behind struct {
 
 // startBehind starts a kube-apiserver with RBAC, and a gateway with more arguments whose clients are those of the kube-apiserver.
 func startBehind(t *testing.T, more ...string) *behind {
+	t.Helper()
+	return startBehindWith(t, nil, more...)
+}
+
+// startBehindWith is startBehind with further arguments for the kube-apiserver.
+func startBehindWith(t *testing.T, ofKube []string, more ...string) *behind {
 	t.Helper()
 	needCluster(t)
 	etcd, dir := gatewaytest.StartEtcd(t, 1), t.TempDir()
@@ -45,10 +51,10 @@ func startBehind(t *testing.T, more ...string) *behind {
 	clients, proxies, gateways := gatewaytest.NewAuthority(t, "clients"), gatewaytest.NewAuthority(t, "front-proxies"), gatewaytest.NewAuthority(t, "gateways")
 	clientCA := write("clients.crt", clients.PEM)
 	b := &behind{etcd: etcd, trust: &tls.Config{RootCAs: gateways.Pool()}, carol: clients.Issue(t, "carol", func(c *x509.Certificate) { c.Subject.Organization = []string{"dev"} }).TLS(t)}
-	b.kube = gatewaytest.StartKubeAPIServer(t, etcd.Endpoints(),
+	b.kube = gatewaytest.StartKubeAPIServer(t, etcd.Endpoints(), append(ofKube,
 		"--token-auth-file", write("tokens", []byte("administrator,admin,admin,\"system:masters\"\nalice-token,alice,1\nbob-token,bob,2\nrevtail-token,system:revtail,3\n")),
 		"--client-ca-file", clientCA, "--requestheader-client-ca-file", write("proxies.crt", proxies.PEM), "--requestheader-allowed-names", "front-proxy-client",
-		"--requestheader-username-headers", "X-Remote-User", "--requestheader-group-headers", "X-Remote-Group", "--requestheader-extra-headers-prefix", "X-Remote-Extra-")
+		"--requestheader-username-headers", "X-Remote-User", "--requestheader-group-headers", "X-Remote-Group", "--requestheader-extra-headers-prefix", "X-Remote-Extra-")...)
 	b.prepare(t)
 	frontCert, frontKey := proxies.Issue(t, "front-proxy-client").Write(t, dir, "front-proxy-client")
 	cert, key := gateways.Issue(t, "localhost").Write(t, dir, "tls")
@@ -68,6 +74,9 @@ func (b *behind) start(t *testing.T, endpoints string) *gatewaytest.Gateway {
 	return g
 }
 
+// rbacPath is the path of roles and their bindings.
+const rbacPath = "/apis/rbac.authorization.k8s.io/v1"
+
 // prepare makes the objects and the rights of the users. alice may read the ConfigMaps of the namespace a, bob everything there, carol those of
 // her group; alice may act as bob.
 func (b *behind) prepare(t *testing.T) {
@@ -78,12 +87,11 @@ func (b *behind) prepare(t *testing.T) {
 		admin.Create(t, "/api/v1/namespaces/"+namespace+"/configmaps", `{"metadata":{"name":"one","labels":{"app":"web"}},"data":{"k":"v"}}`)
 		admin.Create(t, "/api/v1/namespaces/"+namespace+"/secrets", `{"metadata":{"name":"one"},"stringData":{"k":"v"}}`)
 	}
-	const rbac = "/apis/rbac.authorization.k8s.io/v1"
 	role := func(path, name, rules string) {
-		admin.Create(t, rbac+path, `{"metadata":{"name":"`+name+`"},"rules":[`+rules+`]}`)
+		admin.Create(t, rbacPath+path, `{"metadata":{"name":"`+name+`"},"rules":[`+rules+`]}`)
 	}
 	bind := func(path, kind, name, subject string) {
-		admin.Create(t, rbac+path, `{"metadata":{"name":"`+name+`"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"`+kind+`","name":"`+name+
+		admin.Create(t, rbacPath+path, `{"metadata":{"name":"`+name+`"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"`+kind+`","name":"`+name+
 			`"},"subjects":[`+subject+`]}`)
 	}
 	user := func(name string) string {

@@ -25,7 +25,8 @@ compacted them.
 Compared are the objects of all resources that A or B serves, or of those that are given, as 'revtail get' names them: secrets, deploy,cm or
 deploy/web. They are those of all namespaces, or of --namespace, which leaves out resources without namespaces. Each object that differs is added, removed or changed,
 and is printed as YAML in the unified format; --output name prints a line for each, and json one document. A resource that A or B does not
-serve has no objects there. Resources are those of the newest revision: a custom resource whose definition was deleted later is not compared.
+serve has no objects there. A file at a revision serves the resources that were defined then. A server serves those of now: a custom resource whose
+definition was deleted since is not compared.
 
 The managedFields, resourceVersion and generation of metadata are ignored, unless --show-managed-fields is given: they count writes, and differ
 also after a change that has been undone. Everything else counts, also uid and status. Events of events.k8s.io, ComponentStatuses and metrics are compared only if they

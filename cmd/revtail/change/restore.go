@@ -47,7 +47,7 @@ The manifest has no fields that the server sets: uid, resourceVersion, creationT
 status; nor ownerReferences, with a warning: they name the uid of an owner, and the garbage collector deletes an object whose owner does not exist
 any more. Nor does a Job have the selector and the labels that were generated for its uid.
 
---apply shows the differences from the object of the server first, and asks. Without a terminal it needs --yes. An object that exists is replaced, at
+--apply shows the differences from the object of the server first, and asks on a terminal. An object that exists is replaced, at
 its resourceVersion: fields that were added since are removed, and a change of another client meanwhile is a conflict, with which nothing is
 written. It keeps its uid and its ownerReferences. One that does not exist is created. A status is restored where it is an ordinary field, in custom resources without
 that subresource. The definition of a custom resource must exist: restore it first.
@@ -104,8 +104,6 @@ func (r *restorer) check(cmd *cobra.Command, args []string) (from source.Name, e
 		return from, errors.New("--field-manager is empty: want a name, as revtail-restore")
 	case r.yes && !r.apply:
 		return from, errors.New("--yes has no effect without --apply")
-	case r.apply && !r.yes && !command.CanAsk(cmd):
-		return from, errors.New("there is no terminal to ask: want --yes, or leave --apply out to print the manifest")
 	}
 	if from, err = source.ParseName(r.from); err != nil {
 		return from, fmt.Errorf("--from: %w", err)
@@ -255,7 +253,7 @@ func (r *restorer) replace(cmd *cobra.Command, with replacement) error {
 		}
 	}
 	if different && !with.dryRun {
-		if !r.yes {
+		if !r.yes && command.CanAsk(cmd) {
 			if goOn, failed := command.Ask(cmd, fmt.Sprintf("Write %s?", r.full())); failed != nil || !goOn {
 				return failed
 			}

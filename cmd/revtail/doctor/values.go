@@ -49,6 +49,7 @@ var bookkeeping = []string{"masterleases", "peerserverleases", "ranges", "health
 type found struct {
 	keys, read  int64
 	resources   int
+	events      bool               // there are Events
 	undecoded   map[string]example // by resource
 	undecrypted map[string]example // by resource
 	unserved    map[string]example // by the prefix of the keys
@@ -136,6 +137,10 @@ func (d *doctor) reportValues(f found) {
 		e := f.unserved[prefix]
 		d.report(warning, "content", fmt.Sprintf("%d keys under %s are of no kind that is known, such as %q: they are not served", e.n, prefix, e.key),
 			"nothing, if their CustomResourceDefinition is deleted, or another program owns them")
+	}
+	if forwards := slices.ContainsFunc(d.cfg.ForwardResources, func(name string) bool { return strings.HasPrefix(name, "events") }); f.keys > 0 && !f.events && !forwards {
+		d.report(warning, "content", "there are no events, which almost every cluster has",
+			"if the kube-apiserver has --etcd-servers-overrides=/events#…, give `revtail serve` --kube-apiserver and --forward-resources events: its lists of events are empty otherwise")
 	}
 	d.report(ok, "content", fmt.Sprintf("%d keys of %d resources under %s; %d values were read, at most %d of each resource", f.keys, f.resources, d.cfg.EtcdPrefix, f.read, sampleValues), "")
 }
@@ -237,6 +242,7 @@ func (d *doctor) sampleResource(ctx context.Context, store *encryption.Store, f 
 	}
 	n := int64(len(stored.KVs)) + stored.Remaining
 	f.keys += n
+	f.events = f.events || r.resource == "events"
 	if r.resource == "" {
 		if !r.internal {
 			prefix := d.cfg.EtcdPrefix + "/" + r.prefix

@@ -77,7 +77,7 @@ func (s *Server) open(ctx context.Context, logger *slog.Logger) (err error) {
 	s.Server, err = gateway.New(gateway.Options{
 		Store: s.store, History: s.history(), Prefix: s.options.Prefix, Claim: s.claim, Cluster: s.cluster, File: true, Logger: logger, Build: buildinfo.Get(), Keys: []string{"*"},
 		EncryptionFailure: s.undecrypted,
-		Limits: flowcontrol.Limits{Memory: memory.Limit()},
+		Limits:            flowcontrol.Limits{Memory: memory.Limit()},
 	})
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	gatewayaccess "revtail/gateway/access"
@@ -21,6 +22,7 @@ type kubeAPIServer struct {
 	delegate     *delegated.Delegate
 	proxy        *upstream.Proxy
 	connections  func() *connections // the current ones
+	forwarded    []schema.GroupResource
 }
 
 // connections are what requests to the kube-apiserver are sent with.
@@ -39,6 +41,9 @@ func (p *process) openKubeAPIServer() error {
 		return err
 	}
 	k := &kubeAPIServer{availability: delegated.NewAvailability(p.cfg.KubeAPIServer, p.logger)}
+	if k.forwarded, err = forwardedResources(p.cfg.ForwardResources); err != nil {
+		return err
+	}
 	if k.connections, err = p.openConnections(); err != nil {
 		return err
 	}
@@ -139,6 +144,14 @@ func (k *kubeAPIServer) forwards() *upstream.Proxy {
 		return nil
 	}
 	return k.proxy
+}
+
+// forwardsReads returns the resources whose reads the kube-apiserver answers too.
+func (k *kubeAPIServer) forwardsReads() []schema.GroupResource {
+	if k == nil {
+		return nil
+	}
+	return k.forwarded
 }
 
 // problems returns the problems of the kube-apiserver; nil: there is none.

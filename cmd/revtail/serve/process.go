@@ -144,7 +144,7 @@ func (p *process) openGateway(ctx context.Context) (err error) {
 		GarbageCollector: cfg.GarbageCollector, ExternalGarbageCollector: cfg.ExternalGarbageCollector, GarbageCollectorLimit: cfg.GarbageCollectorLimit, CreateNamespaces: cfg.CreateNamespaces, RequireNamespaces: cfg.RequireNamespaces, GracefulDeletion: p.standIn.graceful,
 		Mounts: cfg.Mounts, Metrics: p.metrics(), Problems: p.problems, Tracing: p.tracer,
 		EncryptionProblems: p.encryptionProblems(), EncryptionFailure: p.decryption.failureOfCluster(),
-		Delegate: p.kubeAPIServer.decides(), Upstream: p.kubeAPIServer.forwards(), UpstreamProblems: p.kubeAPIServer.problems(),
+		Delegate: p.kubeAPIServer.decides(), Upstream: p.kubeAPIServer.forwards(), Forwarded: p.kubeAPIServer.forwardsReads(), UpstreamProblems: p.kubeAPIServer.problems(),
 		Authenticator: p.authenticator(), Policy: p.access.policy, Audit: p.auditLog, ServiceAccounts: p.access.serviceAccounts,
 		Origins: cfg.CORSAllowedOrigins, Hosts: cfg.AllowedHosts,
 		Limits: flowcontrol.Limits{

@@ -27,6 +27,7 @@ type Set struct {
 	Stderr  io.Writer       // for the errors of the servers of files
 
 	files   map[string]*File
+	past    []*File // files as they were at a revision
 	clients []*client.Client
 }
 
@@ -43,6 +44,9 @@ var FileFlags = []string{"etcd-prefix", "encryption-provider-config", "redact", 
 func (s *Set) Close() {
 	for _, c := range s.clients {
 		c.Close()
+	}
+	for _, f := range s.past {
+		f.Close()
 	}
 	for _, f := range s.files {
 		f.Close()
@@ -65,10 +69,31 @@ func (s *Set) Open(ctx context.Context, n Name) (*Source, error) {
 			return nil, fmt.Errorf("%s: %w", n.Text, err)
 		}
 	}
+	if err := s.goBack(ctx, out); err != nil {
+		return nil, err
+	}
 	if out.Resources, err = out.client.Resources(ctx); err != nil {
 		return nil, fmt.Errorf("%s: cannot read the resources: %w", n.Text, err)
 	}
 	return out, nil
+}
+
+// goBack makes the source of a file one of the file as it was at the revision, because definitions of resources may have been deleted since.
+func (s *Set) goBack(ctx context.Context, source *Source) error {
+	file := s.files[source.place]
+	if file == nil || source.revision == 0 || source.revision == int64(file.Info.Newest) {
+		return nil
+	}
+	then, err := file.AsOf(ctx, source.revision, s.Stderr)
+	if err != nil {
+		return fmt.Errorf("%s: %w", source.Text, err)
+	}
+	s.past = append(s.past, then)
+	if source.client, err = client.New(then.Gateway); err != nil {
+		return err
+	}
+	s.clients = append(s.clients, source.client)
+	return nil
 }
 
 // gatewayOf returns the gateway of a source.

@@ -72,7 +72,7 @@ func (s *Services) Await(ctx context.Context, res *resource.Resource) {
 		return
 	}
 	s.ask()
-	if state := s.store.Claim.State(); state.Owner != claim.Own || !state.Writable { // that of a file is not writable
+	if state := s.store.Claim.State(); state.Owner != claim.Own || state.File != "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, awaitTimeout)
