@@ -3,6 +3,7 @@ package watchcache
 import (
 	"sort"
 	"strings"
+	"sync"
 
 	"github.com/tidwall/btree"
 )
@@ -12,6 +13,7 @@ type objects struct {
 	blocks *btree.BTreeG[*block] // by low; the first one's is empty
 	count  int
 	size   int // of all objects in a list
+	ranks  ranks // of a copy
 }
 
 func newObjects() *objects {
@@ -171,12 +173,20 @@ func (e rangeView) objects(yield func(*Object) bool) {
 	})
 }
 
+// end returns how many objects of the state come before the end of the namespace.
+func (e rangeView) end() int {
+	if e.namespace == "" {
+		return e.state.count
+	}
+	return e.state.rank(e.namespace + afterSlash)
+}
+
 // text yields the documents, each with a comma after it, in as few byte slices as memory allows.
 func (e rangeView) text(yield func([]byte) bool) {
 	e.runs(func(s blockRun) bool { return s.pieces(yield) })
 }
 
-// measure reads blocks, not objects: size is the bytes of the range in a list, more the number of objects after the limit, and
+// measure reads the blocks of the range, and no objects: size is the bytes of the range in a list, more the number of objects after the limit, and
 // last the path of the last object in the range if more follow.
 func (e rangeView) measure() (size int, more int64, last string) {
 	if e.limit <= 0 && e.namespace == "" && e.after == "" {
@@ -189,13 +199,37 @@ func (e rangeView) measure() (size int, more int64, last string) {
 	})
 	if e.limit > 0 && end.block != nil {
 		last = end.block.objects[end.to-1].path
-		e.state.runs(e.namespace, last, func(s blockRun) bool {
-			more += int64(s.to - s.from)
-			return true
-		})
+		more = int64(e.end() - e.state.rank(last) - 1)
 	}
 	if more == 0 {
 		last = ""
 	}
 	return size, more, last
+}
+
+// ranks says how many objects of an immutable set come before each of its blocks, so that the number of objects after a page costs no look at all of
+// them. It is made by the first list that is limited.
+type ranks struct {
+	once   sync.Once
+	blocks []*block // in order
+	before []int    // objects before each of blocks
+}
+
+// rank returns how many objects have paths less than path. The set is immutable.
+func (s *objects) rank(path string) int {
+	r := &s.ranks
+	r.once.Do(func() {
+		n := 0
+		s.blocks.Scan(func(b *block) bool {
+			r.blocks, r.before = append(r.blocks, b), append(r.before, n)
+			n += len(b.objects)
+			return true
+		})
+	})
+	i := sort.Search(len(r.blocks), func(i int) bool { return r.blocks[i].low > path }) - 1
+	if i < 0 {
+		return 0
+	}
+	all := r.blocks[i].objects
+	return r.before[i] + sort.Search(len(all), func(i int) bool { return all[i].path >= path })
 }

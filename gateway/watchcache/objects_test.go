@@ -51,6 +51,7 @@ func (m model) check(t *testing.T, s *objects) {
 	if s.count != len(m) || s.size != len(m.text(m.paths("", ""))) {
 		t.Errorf("%d objects of %d bytes, want %d of %d", s.count, s.size, len(m), len(m.text(m.paths("", ""))))
 	}
+	s = s.copy() // lists read copies
 	for _, namespace := range []string{"", "b", "none"} {
 		for _, after := range []string{"", "b/0100", "b/0100x", "zz"} {
 			for _, limit := range []int{0, 1, 70} {
