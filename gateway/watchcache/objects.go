@@ -12,7 +12,7 @@ import (
 type objects struct {
 	blocks *btree.BTreeG[*block] // by low; the first one's is empty
 	count  int
-	size   int // of all objects in a list
+	size   int   // of all objects in a list
 	ranks  ranks // of a copy
 }
 
