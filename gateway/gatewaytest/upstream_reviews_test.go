@@ -37,7 +37,7 @@ func (d *decider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer = review
 	case "/apis/authorization.k8s.io/v1/subjectaccessreviews":
 		review := new(authorizationv1.SubjectAccessReview)
-		_ = json.NewDecoder(r.Body).Decode(review) // what is missing is a question about nobody
+		_ = json.NewDecoder(r.Body).Decode(review) // what is missing is allowed
 		if review.Spec.User == stalled && d.silent.Load() {
 			d.unheeded.Add(1)
 			<-r.Context().Done()
@@ -75,9 +75,9 @@ func startDecided(t *testing.T) (*decider, *gatewaytest.Cluster, *gatewaytest.Ga
 		"--kube-apiserver-ca-file", authority, "--authentication-kubeconfig", kubeconfig)
 }
 
-// TestSilentReviewsDelayNoOthers checks that the watches of many users end when the users have lost their rights, while the reviews of another user have
+// TestBehindSilentReviews checks that the watches of many users end when the users have lost their rights, while the reviews of another user have
 // no answer, whose watches need more of them than there can be at the same time; and that the watches of that user go on.
-func TestSilentReviewsDelayNoOthers(t *testing.T) {
+func TestBehindSilentReviews(t *testing.T) {
 	t.Parallel()
 	d, etcd, g := startDecided(t)
 	const users, watches, namespaces = 40, 5, 200

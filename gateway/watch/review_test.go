@@ -160,9 +160,9 @@ func TestReviewsAreShared(t *testing.T) {
 	})
 }
 
-// TestSlowReviewsDelayNobodyElse checks that many users lose watches after their rights, while questions about another user, with more watches than there are
+// TestSlowReviewsDelayNoOtherUsers checks that many users lose watches after their rights, while questions about another user, with more watches than there are
 // places for reviews, have no answer, and that the watches of that user stay.
-func TestSlowReviewsDelayNobodyElse(t *testing.T) {
+func TestSlowReviewsDelayNoOtherUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newJudged()
 		for i := range 10 * maxReviews {
@@ -227,8 +227,8 @@ func TestWatchesWithoutReviewsEnd(t *testing.T) {
 	})
 }
 
-// TestReviewsThatNeverBeginEnd checks that watches of many users end if the reviews of others hold all places for longer than a decision is used.
-func TestReviewsThatNeverBeginEnd(t *testing.T) {
+// TestWatchesBehindSlowReviewsEnd checks that watches of many users end if the reviews of others hold all places for longer than a decision is used.
+func TestWatchesBehindSlowReviewsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newJudged()
 		const users = 90 * maxReviews // whose questions take 450 s

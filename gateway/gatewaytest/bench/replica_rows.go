@@ -35,7 +35,7 @@ func replicaMoves(s size) []versus {
 	const (
 		asks   = "Each user's token and rights are reviewed by the kube-apiserver every 10 s while watches are open."
 		own    = "A kube-apiserver without watchers follows etcd for its own caches, and has its types, schemas and controllers."
-		second = "The replica has one watch of etcd and one cache of its own beside the kube-apiserver's."
+		second = "Reviews cost both, for each user; and the replica has a watch of etcd and a cache of its own beside the kube-apiserver's."
 		pods   = "revtail keeps an object as JSON, which is larger than its protobuf in etcd, and a kube-apiserver keeps it decoded."
 	)
 	aspects := []aspect{
