@@ -73,7 +73,7 @@ func behindKube(t *testing.T) (*testServer, *judge) {
 	}
 	return serveLogged(t, store, Options{
 		Store: store, Logger: logger, Authenticator: authentication.New(authentication.Sources{Reviewer: j}), Delegate: j,
-		Mounts: []mount.Mount{{Prefix: "/app/", Group: "app.example.com", Version: "v1", Kind: "Setting", Plural: "settings", Codec: "json"}},
+		Mounts:    []mount.Mount{{Prefix: "/app/", Group: "app.example.com", Version: "v1", Kind: "Setting", Plural: "settings", Codec: "json"}},
 		Forwarded: []schema.GroupResource{{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"}},
 		Upstream: upstream.New(upstream.Config{
 			URL: target, Transports: func() *upstream.Transports { return transports }, Suspect: func() {}, Logger: logger,
