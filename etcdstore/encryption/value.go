@@ -29,8 +29,11 @@ func (s *Store) decrypt(ctx context.Context, kv etcdstore.KV) (etcdstore.KV, err
 	plain, stale, err := providers.transformer(of).TransformFromStorage(ctx, kv.Value, value.DefaultContext(kv.Key))
 	away := err != nil && isTemporary(err)
 	if err != nil && !away && bytes.HasPrefix(kv.Value, encryptedByKMS) {
-		// A provider whose plugin has not answered yet has other errors. Check asks the plugin, so the provider may be able to decrypt then.
-		if away = providers.Check(ctx) != nil; !away {
+		// A provider whose plugin has not answered yet has other errors. Check asks the plugin, so the provider may be able to decrypt then. Its
+		// error names the plugin.
+		if failed := providers.Check(ctx); failed != nil {
+			err, away = failed, true
+		} else {
 			plain, stale, err = providers.transformer(of).TransformFromStorage(ctx, kv.Value, value.DefaultContext(kv.Key))
 			away = err != nil && isTemporary(err)
 		}

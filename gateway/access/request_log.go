@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -64,7 +65,7 @@ func (c *Control) Log(next http.Handler) http.Handler {
 		}
 		defer func() {
 			if !l.detached {
-				l.status = max(recorded.Status, http.StatusOK)
+				l.status = cmp.Or(l.status, max(recorded.Status, http.StatusOK))
 				l.End()
 			}
 		}()
@@ -96,6 +97,13 @@ func (l *RequestLog) Annotate(key, value string) {
 		l.annotations = make(map[string]string)
 	}
 	l.annotations[key] = value
+}
+
+// SetUpgraded records that the connection is another protocol's from now on, of which no header is written here.
+func (l *RequestLog) SetUpgraded() {
+	if l != nil {
+		l.status = http.StatusSwitchingProtocols
+	}
 }
 
 // Detach is for a stream that outlives its handler: the caller calls End. It records that the stream has started.

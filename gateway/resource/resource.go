@@ -65,6 +65,8 @@ type Resource struct {
 	// KeyPrefix is the prefix of the keys, below that of all resources and without slashes at its ends: "services/specs"; empty: the group and
 	// the plural.
 	KeyPrefix string
+	// StorageVersion is the version in which kube-apiserver stores objects; empty: that of Stored. Discovery shows it.
+	StorageVersion string
 	// Decode returns the JSON of an object, with all defaults and in the version of the resource, from a value that kube-apiserver has
 	// stored; nil: the value is JSON, to which Defaults adds. The error says why the value cannot be decoded. It does not change the value.
 	Decode func(value []byte) (object []byte, err error)

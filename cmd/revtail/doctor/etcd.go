@@ -71,7 +71,11 @@ func (d *doctor) openEtcd() (*etcdstore.Etcd, error) {
 func (d *doctor) reportUnreachable(ctx context.Context, err error) {
 	endpoints := strings.Join(d.cfg.EtcdEndpoints, ", ")
 	if errors.Is(err, etcdstore.ErrDenied) {
-		d.report(failed, "etcd", endpoints+" refuses the login: "+err.Error(), "check --etcd-user, --etcd-password-file and --etcd-cert")
+		hint := "check --etcd-user, --etcd-password-file and --etcd-cert"
+		if user := d.etcdUser(); user != "" {
+			hint += fmt.Sprintf(": the user %q must exist in etcd, and may read %s/ and revtail/", user, d.cfg.EtcdPrefix)
+		}
+		d.report(failed, "etcd", endpoints+" refuses the login: "+err.Error(), hint)
 		return
 	}
 	if why := backend.DiagnoseTLS(ctx, d.cfg); why != nil {

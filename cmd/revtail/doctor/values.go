@@ -87,6 +87,10 @@ func (d *doctor) checkValues(ctx context.Context) {
 		d.report(failed, "content", err.Error(), "grant the user of --etcd-user reading of "+d.cfg.EtcdPrefix+"/")
 		return
 	}
+	if away := (*etcdstore.EncryptionError)(nil); errors.As(err, &away) {
+		d.report(failed, "providers", err.Error(), "start the KMS plugin, or correct its endpoint in --encryption-provider-config: until then lists of the resource fail")
+		return
+	}
 	if err != nil {
 		d.report(failed, "content", err.Error(), "")
 		return

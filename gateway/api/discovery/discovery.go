@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 
@@ -111,7 +112,7 @@ func storageVersionHash(res *resource.Resource) string {
 	if res.Virtual || res.Mount != nil {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(res.Stored().Group + "/" + res.Stored().Version + "/" + res.Kind))
+	sum := sha256.Sum256([]byte(res.Stored().Group + "/" + cmp.Or(res.StorageVersion, res.Stored().Version) + "/" + res.Kind))
 	return base64.StdEncoding.EncodeToString(sum[:8])
 }
 

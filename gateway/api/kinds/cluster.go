@@ -21,9 +21,18 @@ func InCluster() []*resource.Resource {
 	all := Builtin()
 	for _, res := range all {
 		res.KeyPrefix = res.ClusterPrefix()
+		res.StorageVersion = clusterVersions[schema.GroupResource{Group: res.Group, Resource: res.Plural}]
 		res.Decode = clusterDecoder(groupVersionKind(res))
 	}
 	return all
+}
+
+// clusterVersions are the versions in which a kube-apiserver 1.37 stores resources, if they are other ones than it serves.
+var clusterVersions = map[schema.GroupResource]string{
+	{Group: "certificates.k8s.io", Resource: "clustertrustbundles"}:          "v1beta1",
+	{Group: "certificates.k8s.io", Resource: "podcertificaterequests"}:       "v1beta1",
+	{Group: "resource.k8s.io", Resource: "devicetaintrules"}:                 "v1beta2",
+	{Group: "storagemigration.k8s.io", Resource: "storageversionmigrations"}: "v1beta1",
 }
 
 // ClusterResource returns the resource of the objects that a kube-apiserver stores under a key, which need not be served; false: no object has

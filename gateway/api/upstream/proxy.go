@@ -169,7 +169,9 @@ func (p *Proxy) received(e *exchange, answer *http.Response) error {
 	if answer.StatusCode >= http.StatusBadGateway && answer.StatusCode <= http.StatusGatewayTimeout && answer.Header.Get("Audit-Id") == "" {
 		return errGateway
 	}
-	p.count(answer.StatusCode)
+	if p.count(answer.StatusCode); answer.StatusCode == http.StatusSwitchingProtocols {
+		access.RequestLogOf(e.request).SetUpgraded()
+	}
 	p.startKeeping(e, answer)
 	return nil
 }
