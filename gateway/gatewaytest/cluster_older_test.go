@@ -22,6 +22,9 @@ import (
 // recordTo is for a new file of testdata: REVTAIL_TOOLS names a folder with etcd, etcdctl and the older kube-apiserver.
 var recordTo = flag.String("record-cluster", "", "write a snapshot of the etcd of a kube-apiserver to `NAME`.db.gz, and what that answers to NAME.json.gz")
 
+// recordedArgs are further arguments of the kube-apiserver of recordTo.
+var recordedArgs = flag.String("record-args", "", "further `arguments` of the kube-apiserver of -record-cluster, separated by spaces")
+
 // recordedCluster is what a kube-apiserver answers about the snapshot beside it.
 type recordedCluster struct {
 	Version string                    // of the kube-apiserver
@@ -34,18 +37,28 @@ func TestRecordCluster(t *testing.T) {
 		t.Skip("-record-cluster names the file of a cluster that is recorded")
 	}
 	etcd := gatewaytest.StartEtcd(t, 1)
-	kube := gatewaytest.StartKubeAPIServer(t, etcd.Endpoints(), "--disable-admission-plugins", unusedPlugins+",ServiceAccount", "--allow-privileged")
+	args := append([]string{"--disable-admission-plugins", unusedPlugins + ",ServiceAccount", "--allow-privileged"}, strings.Fields(*recordedArgs)...)
+	kube := gatewaytest.StartKubeAPIServer(t, etcd.Endpoints(), args...)
 	c := &replica{kube: connect(t, kube.URL, "Bearer "+kube.Token, kube.TLS), etcd: etcd, writer: kube}
 	c.fillAsFarAsPossible(t)
 	var version struct{ GitVersion string }
 	c.decode(t, "/version", &version)
 	recorded := recordedCluster{Version: version.GitVersion, Lists: make(map[string]map[string]any)}
 	for _, r := range c.resources(t) {
-		var list map[string]any
-		c.decode(t, r.path, &list)
+		answer := c.kube.do(t, read(r.path))
+		list, _ := answer.Body.(map[string]any)
+		if answer.Code != http.StatusOK {
+			t.Fatalf("%s: %d %v", r.path, answer.Code, answer.Body)
+		}
 		if items, _ := list["items"].([]any); len(items) > 0 {
 			recorded.Lists[r.path] = list
 		}
+	}
+	gw := gatewaytest.Start(t, "--cluster", "--etcd-endpoints", etcd.Endpoints())
+	c.revtail = connect(t, gw.URL, "", nil)
+	recorded.compare(t, c.revtail)
+	for _, path := range []string{"/api/v1/pods", "/api/v1/configmaps", "/apis/example.com/v1/widgets", "/apis/rbac.authorization.k8s.io/v1/clusterroles"} {
+		c.compareWatch(t, path+"?watch=1&timeoutSeconds=1&resourceVersion=0")
 	}
 	kube.Kill(t) // at its end it would remove its own address from Endpoints
 	etcdctl(t, etcd.Endpoints(), "defrag")
@@ -64,14 +77,16 @@ func TestRecordCluster(t *testing.T) {
 	t.Logf("%s: %d resources with objects", version.GitVersion, len(recorded.Lists))
 }
 
-// fillAsFarAsPossible creates the objects of testdata/kinds.yaml that a kube-apiserver accepts, and one of a definition.
+// fillAsFarAsPossible creates the objects of testdata/kinds.yaml and testdata/older.yaml that a kube-apiserver accepts. The latter begins with a definition
+// and an object of it.
 func (c *replica) fillAsFarAsPossible(t *testing.T) {
 	t.Helper()
 	served := make(map[string]replicaResource)
 	for _, r := range c.resources(t) {
 		served[strings.TrimSuffix(r.path, r.Name)+r.Kind] = r
 	}
-	for _, object := range gatewaytest.ReadManifest(t, "testdata/kinds.yaml") {
+	older := gatewaytest.ReadManifest(t, "testdata/older.yaml")
+	for _, object := range append(gatewaytest.ReadManifest(t, "testdata/kinds.yaml"), older[2:]...) {
 		root := "/apis/" + object.GetAPIVersion() + "/"
 		if object.GroupVersionKind().Group == "" {
 			root = "/api/v1/"
@@ -92,10 +107,9 @@ func (c *replica) fillAsFarAsPossible(t *testing.T) {
 			t.Logf("%s %s: %d %v", path, object.GetName(), answer.Code, answer.Body)
 		}
 	}
-	definition := gatewaytest.ReadManifest(t, "testdata/widgets.yaml")
-	c.create(t, definition[0])
-	c.awaitServed(t, definition[0])
-	c.create(t, definition[1:]...)
+	c.create(t, older[0])
+	c.awaitServed(t, older[0])
+	c.create(t, older[1])
 }
 
 func compress(t *testing.T, path string, content []byte) {
@@ -137,8 +151,24 @@ func uncompress(t *testing.T, path string) []byte {
 	return content
 }
 
-// withdrawn are resources of older clusters that Kubernetes 1.37 does not serve in this version any more, with what it does instead.
-var withdrawn = map[string]string{}
+// withdrawn are resources of older clusters in versions that Kubernetes 1.37 does not have any more, with the resource that has the objects.
+var withdrawn = map[string]string{
+	"/apis/flowcontrol.apiserver.k8s.io/v1beta3/flowschemas":                 "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas",
+	"/apis/flowcontrol.apiserver.k8s.io/v1beta3/prioritylevelconfigurations": "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations",
+}
+
+// undecodable are resources of older clusters in versions whose objects Kubernetes 1.37 cannot decode, with the resource that names their keys.
+var undecodable = map[string]string{
+	"/apis/resource.k8s.io/v1alpha2/resourceclaims": "/apis/resource.k8s.io/v1/resourceclaims",
+}
+
+// newFields are fields that Kubernetes 1.37 fills in where older versions do not have them, or writes in another way.
+var newFields = map[string][]string{
+	"/apis/storage.k8s.io/v1/csidrivers":            {"spec", "preventPodSchedulingIfMissing"},
+	"/apis/storage.k8s.io/v1/csinodes":              {"status"},
+	"/apis/apps/v1/statefulsets":                    {"spec", "updateStrategy", "rollingUpdate", "maxUnavailable"},
+	"/apis/autoscaling/v1/horizontalpodautoscalers": {"metadata", "annotations", "autoscaling.alpha.kubernetes.io/behavior"},
+}
 
 // TestOpenOlderClusters opens snapshots of the etcds of older kube-apiservers, and compares what it answers with what those have answered: lists and
 // objects of every resource, field by field.
@@ -173,10 +203,14 @@ func (c *recordedCluster) compare(t *testing.T, revtail apiServer) {
 	objects := 0
 	for path, list := range c.Lists {
 		answer := revtail.do(t, read(path))
-		if answer.Code == http.StatusNotFound && withdrawn[path] != "" {
+		if answer.Code == http.StatusNotFound && c.Lists[withdrawn[path]] != nil {
 			continue
 		}
-		want, got := itemsOf(apiAnswer{Code: http.StatusOK, Body: list}), itemsOf(answer)
+		if named := undecodable[path]; answer.Code == http.StatusNotFound && named != "" {
+			wantNamed(t, revtail, named, itemsOf(path, apiAnswer{Body: list}))
+			continue
+		}
+		want, got := itemsOf(path, apiAnswer{Body: list}), itemsOf(path, answer)
 		if !reflect.DeepEqual(want, got) || answer.Code != http.StatusOK || strings.Contains(strings.Join(answer.Warnings, ""), "is not shown") {
 			t.Errorf("%s: %d %v (-%s +revtail):\n%s", path, answer.Code, answer.Warnings, c.Version, cmp.Diff(want, got))
 			continue
@@ -185,12 +219,9 @@ func (c *recordedCluster) compare(t *testing.T, revtail apiServer) {
 		for _, item := range want {
 			object := unstructured.Unstructured{Object: item}
 			r.Namespaced = object.GetNamespace() != ""
-			one := revtail.do(t, read(r.pathOf(object)))
-			body, _ := one.Body.(map[string]any)
-			delete(body, "kind")
-			delete(body, "apiVersion")
-			if !reflect.DeepEqual(item, body) {
-				t.Errorf("%s (-%s +revtail):\n%s", r.pathOf(object), c.Version, cmp.Diff(item, body))
+			one := itemsOf(path, apiAnswer{Body: map[string]any{"items": []any{revtail.do(t, read(r.pathOf(object))).Body}}})
+			if diff := cmp.Diff([]map[string]any{item}, one); diff != "" {
+				t.Errorf("%s (-%s +revtail):\n%s", r.pathOf(object), c.Version, diff)
 			}
 			objects++
 		}
@@ -202,15 +233,48 @@ func (c *recordedCluster) compare(t *testing.T, revtail apiServer) {
 	t.Logf("%s: %d objects of %d resources compared", c.Version, objects, len(c.Lists))
 }
 
-// itemsOf returns the items of a list without the Leases of kube-apiservers, which have changed meanwhile.
-func itemsOf(answer apiAnswer) (out []map[string]any) {
+// wantNamed checks that a list is served without objects that cannot be decoded, and that a warning names each of them.
+func wantNamed(t *testing.T, revtail apiServer, path string, objects []map[string]any) {
+	t.Helper()
+	answer := revtail.do(t, read(path))
+	for _, object := range objects {
+		name := unstructured.Unstructured{Object: object}
+		if said := strings.Join(answer.Warnings, ""); answer.Code != http.StatusOK || !strings.Contains(said, name.GetNamespace()+"/"+name.GetName()) || !strings.Contains(said, "is not shown") {
+			t.Errorf("%s: %d %v, want a warning that names %s/%s", path, answer.Code, answer.Warnings, name.GetNamespace(), name.GetName())
+		}
+	}
+}
+
+// itemsOf returns the items of a list without newFields, and without the Leases of kube-apiservers, which have changed meanwhile.
+func itemsOf(path string, answer apiAnswer) (out []map[string]any) {
 	body, _ := comparable(answer).Body.(map[string]any)
 	items, _ := body["items"].([]any)
 	for _, item := range items {
 		object := unstructured.Unstructured{Object: item.(map[string]any)}
 		if object.GetNamespace() != "kube-system" || !strings.HasPrefix(object.GetName(), "apiserver-") {
+			dropNullTimes(object.Object)
+			if fields := newFields[path]; fields != nil {
+				unstructured.RemoveNestedField(object.Object, fields...)
+			}
 			out = append(out, object.Object)
 		}
 	}
 	return out
+}
+
+// dropNullTimes removes what kube-apiservers before 1.34 write into the metadata of templates: creationTimestamp: null.
+func dropNullTimes(value any) {
+	switch v := value.(type) {
+	case []any:
+		for _, each := range v {
+			dropNullTimes(each)
+		}
+	case map[string]any:
+		if at, ok := v["creationTimestamp"]; ok && at == nil {
+			delete(v, "creationTimestamp")
+		}
+		for _, each := range v {
+			dropNullTimes(each)
+		}
+	}
 }
