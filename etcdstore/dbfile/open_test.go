@@ -366,8 +366,10 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		defer s.Close()
-		if _, err := s.List(t.Context(), "/", etcdstore.ListOptions{}); err != nil && !errors.Is(err, etcdstore.ErrUnavailable) {
-			t.Errorf("list: %v", err)
+		for _, o := range []etcdstore.ListOptions{{}, {Limit: 3}, {Limit: 1, At: s.Info().Oldest}} {
+			if _, err := s.List(t.Context(), "/", o); err != nil && !errors.Is(err, etcdstore.ErrUnavailable) {
+				t.Errorf("list: %v", err)
+			}
 		}
 	})
 }
