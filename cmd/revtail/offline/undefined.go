@@ -34,9 +34,9 @@ func (s *Server) Undefined(ctx context.Context, served func(schema.GroupResource
 			if after = endOf(prefix); served(of) {
 				continue
 			}
-			page, err := s.file.List(ctx, prefix, etcdstore.ListOptions{Limit: 1, KeysOnly: true})
-			if err != nil {
-				return out, err
+			page, failed := s.file.List(ctx, prefix, etcdstore.ListOptions{Limit: 1, KeysOnly: true})
+			if failed != nil {
+				return out, failed
 			}
 			out[of] = int64(len(page.KVs)) + page.Remaining
 		}

@@ -69,7 +69,7 @@ func (s *Set) Open(ctx context.Context, n Name) (*Source, error) {
 			return nil, fmt.Errorf("%s: %w", n.Text, err)
 		}
 	}
-	if err := s.goBack(ctx, out); err != nil {
+	if err = s.goBack(ctx, out); err != nil {
 		return nil, err
 	}
 	if out.Resources, err = out.client.Resources(ctx); err != nil {
