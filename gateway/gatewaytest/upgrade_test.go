@@ -44,10 +44,6 @@ func TestBehindUpgrades(t *testing.T) {
 	b := startBehind(t)
 	k := startKubelet(t)
 	b.schedule(t, k)
-	admin := b.direct(b.kube.Token)
-	admin.Create(t, rbacPath+"/namespaces/a/roles", `{"metadata":{"name":"viewer"},"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get"]}]}`)
-	admin.Create(t, rbacPath+"/namespaces/a/rolebindings", `{"metadata":{"name":"viewer"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"viewer"},`+
-		`"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"alice"}]}`)
 	dir := t.TempDir()
 	for server, config := range map[string]rest.Config{
 		"direct":  {Host: b.kube.URL, TLSClientConfig: rest.TLSClientConfig{CAData: b.kube.CA}},
@@ -82,19 +78,27 @@ func TestBehindUpgrades(t *testing.T) {
 	if log := b.gateway.Log(t); !regexp.MustCompile(`"path":"/api/v1/namespaces/a/pods/web/exec",.*"status":101,`).MatchString(log) {
 		t.Error("the log of the gateway has no upgrade with its status, 101")
 	}
-	t.Run("without the right", func(t *testing.T) {
-		for _, webSocket := range []bool{true, false} {
-			c := newKubectlClient(t, program, filepath.Join(dir, fmt.Sprint(webSocket)), rest.Config{Host: b.gateway.URL, TLSClientConfig: rest.TLSClientConfig{CAData: b.gatewayCA}}, webSocket)
-			c.authenticate(t, "alice-token", nil)
-			for subresource, args := range map[string][]string{"exec": {"web", "--", "true"}, "attach": {"web"}, "portforward": {"web", ":80"}, "log": {"web"}} {
-				verb := map[string]string{"portforward": "port-forward", "log": "logs"}[subresource]
-				_, errs, code := c.run(t, nil, append([]string{cmp.Or(verb, subresource)}, args...)...)
-				if code != 1 || !strings.Contains(errs, `User "alice" cannot`) || !strings.Contains(errs, `resource "pods/`+subresource+`"`) {
-					t.Errorf("%s: %d %s", subresource, code, errs)
-				}
+	t.Run("without the right", func(t *testing.T) { b.checkDenied(t, program, dir) })
+}
+
+// checkDenied checks what kubectl says to alice, who may see the Pod and nothing more.
+func (b *behind) checkDenied(t *testing.T, program, dir string) {
+	t.Helper()
+	admin := b.direct(b.kube.Token)
+	admin.Create(t, rbacPath+"/namespaces/a/roles", `{"metadata":{"name":"viewer"},"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get"]}]}`)
+	admin.Create(t, rbacPath+"/namespaces/a/rolebindings", `{"metadata":{"name":"viewer"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"viewer"},`+
+		`"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"alice"}]}`)
+	for _, webSocket := range []bool{true, false} {
+		c := newKubectlClient(t, program, filepath.Join(dir, fmt.Sprint(webSocket)), rest.Config{Host: b.gateway.URL, TLSClientConfig: rest.TLSClientConfig{CAData: b.gatewayCA}}, webSocket)
+		c.authenticate(t, "alice-token", nil)
+		for subresource, args := range map[string][]string{"exec": {"web", "--", "true"}, "attach": {"web"}, "portforward": {"web", ":80"}, "log": {"web"}} {
+			verb := map[string]string{"portforward": "port-forward", "log": "logs"}[subresource]
+			_, errs, code := c.run(t, nil, append([]string{cmp.Or(verb, subresource)}, args...)...)
+			if code != 1 || !strings.Contains(errs, `User "alice" cannot`) || !strings.Contains(errs, `resource "pods/`+subresource+`"`) {
+				t.Errorf("%s: %d %s", subresource, code, errs)
 			}
 		}
-	})
+	}
 }
 
 // TestBehindUpgradesEnd checks that the streams of a gateway that drains end, and that the gateway ends with them.

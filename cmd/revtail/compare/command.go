@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -64,6 +65,11 @@ func (c *Command) Run(cmd *cobra.Command, args []string, namespace string, color
 	if err != nil {
 		return failed(err)
 	}
+	if len(kinds) == 0 && namespace == "" {
+		if err := errors.Join(c.warnOfUndefined(ctx, c.a), c.warnOfUndefined(ctx, c.b)); err != nil {
+			return failed(err)
+		}
+	}
 	out := c.newPrinter(cmd.OutOrStdout(), colored)
 	if err := c.compare(ctx, queries, out); err != nil {
 		return failed(err)
@@ -73,6 +79,21 @@ func (c *Command) Run(cmd *cobra.Command, args []string, namespace string, color
 		return err
 	}
 	return &command.ExitError{Code: command.ExitFailure, Err: errors.New(out.counts.String())}
+}
+
+// warnOfUndefined tells which objects of a file are not compared.
+func (c *Command) warnOfUndefined(ctx context.Context, of *source.Source) error {
+	undefined, err := of.Undefined(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", of.Text, err)
+	}
+	var lines []string
+	for name, keys := range undefined {
+		lines = append(lines, fmt.Sprintf("Warning: %s: %d keys of %s are not compared, because their CustomResourceDefinition is not there\n", of.Text, keys, name))
+	}
+	slices.Sort(lines)
+	_, err = io.WriteString(c.Sources.Stderr, strings.Join(lines, ""))
+	return err
 }
 
 // failed is an error with the exit code of trouble, because 1 means that there are differences.

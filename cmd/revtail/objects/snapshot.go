@@ -44,7 +44,15 @@ func (f *flags) openSnapshot(cmd *cobra.Command) (stop func(), err error) {
 		return nil, err
 	}
 	namespace := f.gateway.Namespace
-	f.gateway = file.Gateway
+	f.gateway, stop = file.Gateway, file.Close
+	if revision := f.query.Revision; revision >= int64(file.Info.Oldest) && revision < int64(file.Info.Newest) {
+		then, failed := file.AsOf(cmd.Context(), revision, cmd.ErrOrStderr()) // it has the resources that were defined then
+		if failed != nil {
+			file.Close()
+			return nil, fmt.Errorf("--%s: %w", f.revisionFlag, failed)
+		}
+		f.gateway, stop = then.Gateway, func() { then.Close(); file.Close() }
+	}
 	f.gateway.Namespace = namespace
-	return file.Close, nil
+	return stop, nil
 }

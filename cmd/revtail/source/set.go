@@ -69,7 +69,7 @@ func (s *Set) Open(ctx context.Context, n Name) (*Source, error) {
 			return nil, fmt.Errorf("%s: %w", n.Text, err)
 		}
 	}
-	if err := s.goBack(ctx, out); err != nil {
+	if err = s.goBack(ctx, out); err != nil {
 		return nil, err
 	}
 	if out.Resources, err = out.client.Resources(ctx); err != nil {
@@ -81,14 +81,14 @@ func (s *Set) Open(ctx context.Context, n Name) (*Source, error) {
 // goBack makes the source of a file one of the file as it was at the revision, because definitions of resources may have been deleted since.
 func (s *Set) goBack(ctx context.Context, source *Source) error {
 	file := s.files[source.place]
-	if file == nil || source.revision == 0 || source.revision == int64(file.Info.Newest) {
+	if source.file = file; file == nil || source.revision == 0 || source.revision == int64(file.Info.Newest) {
 		return nil
 	}
 	then, err := file.AsOf(ctx, source.revision, s.Stderr)
 	if err != nil {
 		return fmt.Errorf("%s: %w", source.Text, err)
 	}
-	s.past = append(s.past, then)
+	s.past, source.file = append(s.past, then), then
 	if source.client, err = client.New(then.Gateway); err != nil {
 		return err
 	}

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"revtail/cmd/revtail/client"
 	"revtail/etcdstore/redaction"
@@ -17,6 +20,7 @@ type Source struct {
 	Resources []client.Resource
 
 	client *client.Client
+	file   *File // nil: it is a server
 	redact bool
 	key    redaction.Key
 }
@@ -50,6 +54,17 @@ func (s *Source) Get(ctx context.Context, q client.Query) (*client.Object, error
 		return &o, nil
 	}
 	return nil, nil
+}
+
+// Undefined returns the custom resources that a file has keys of and does not serve, because their definitions are not there, with the number of
+// their keys. Of a server nothing is known.
+func (s *Source) Undefined(ctx context.Context) (map[schema.GroupResource]int64, error) {
+	if s.file == nil {
+		return nil, nil
+	}
+	return s.file.server.Undefined(ctx, func(of schema.GroupResource) bool {
+		return slices.ContainsFunc(s.Resources, func(r client.Resource) bool { return r.Group == of.Group && r.Plural == of.Resource })
+	})
 }
 
 // explain says of which source an error is, and what can be done.

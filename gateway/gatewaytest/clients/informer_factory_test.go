@@ -171,11 +171,7 @@ func (f *factories) saw(resource served, probe string) bool {
 // validObjects returns an object of each built-in kind that has rules of its own.
 func validObjects(t *testing.T) map[schema.GroupVersionKind]*unstructured.Unstructured {
 	t.Helper()
-	bundle := &unstructured.Unstructured{Object: map[string]any{
-		"kind": "ClusterTrustBundle", "apiVersion": "certificates.k8s.io/v1", "metadata": map[string]any{"name": "probe"},
-		"spec": map[string]any{"trustBundle": string(gatewaytest.NewAuthority(t, "probe").PEM)},
-	}}
-	objects := map[schema.GroupVersionKind]*unstructured.Unstructured{bundle.GroupVersionKind(): bundle}
+	objects := make(map[schema.GroupVersionKind]*unstructured.Unstructured)
 	for _, object := range gatewaytest.ReadManifest(t, "../testdata/kinds.yaml") {
 		objects[object.GroupVersionKind()] = object
 	}
