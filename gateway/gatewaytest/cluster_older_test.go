@@ -19,7 +19,8 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// recordTo is for a new file of testdata: REVTAIL_TOOLS names a folder with etcd, etcdctl and the older kube-apiserver.
+// recordTo is for a new file of testdata: -run 'TestRecordCluster$' -args -record-cluster testdata/cluster-1.30, where REVTAIL_TOOLS names a folder with etcd,
+// etcdctl and the older kube-apiserver, which is built of its Go module. That of Kubernetes 1.30 has served resource.k8s.io/v1alpha2 too (-record-args).
 var recordTo = flag.String("record-cluster", "", "write a snapshot of the etcd of a kube-apiserver to `NAME`.db.gz, and what that answers to NAME.json.gz")
 
 // recordedArgs are further arguments of the kube-apiserver of recordTo.

@@ -31,6 +31,9 @@ The values of Secrets are redacted, unless --redact none is given: each is repla
 the annotation of 'kubectl apply' and in the keys. Equal values have equal digests until the command ends; the key of the digests is
 random. Only the values of Secrets are redacted: other objects are shown as they are.
 
+Encrypted values need --encryption-provider-config. Without the right keys a warning and /readyz name resource, provider and key, requests for these
+values get 500, and everything else is served.
+
 When the file is open, the command prints its address in one line on stdout, as in
   READY http=http://127.0.0.1:43211 etcd=backup.db revision=4711 data=kube-apiserver mode=read-only prefix=/registry keys=912 revisions=4200-4711
 data is revtail, kube-apiserver, foreign (of another program) or none (nothing below the prefix). That of a journal has from= and until=, the times of its

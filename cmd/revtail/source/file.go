@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 
@@ -52,6 +53,9 @@ func serve(ctx context.Context, server *offline.Server, flag string) (*File, err
 	if err != nil {
 		_ = server.Close() // it was only read
 		return nil, err
+	}
+	if damage := server.Info().Damage; damage != nil {
+		_, _ = fmt.Fprintf(stderr, "Warning: %s: a part of it is read: %v\n", o.File, damage)
 	}
 	gateway := client.Config{Servers: []string{offline.Host}, ServerFlag: flag, NoProxy: true, Dial: dial}
 	return &File{Gateway: gateway, Info: server.Info(), Prefix: server.Prefix(), server: server, stop: stop}, nil
