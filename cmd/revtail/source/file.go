@@ -31,6 +31,9 @@ func OpenFile(ctx context.Context, o offline.Options, flag string, stderr io.Wri
 	if err != nil {
 		return nil, err
 	}
+	if damage := server.Info().Damage; damage != nil {
+		_, _ = fmt.Fprintf(stderr, "Warning: %s: a part of it is read: %v\n", o.File, damage)
+	}
 	return serve(ctx, server, flag)
 }
 
@@ -53,9 +56,6 @@ func serve(ctx context.Context, server *offline.Server, flag string) (*File, err
 	if err != nil {
 		_ = server.Close() // it was only read
 		return nil, err
-	}
-	if damage := server.Info().Damage; damage != nil {
-		_, _ = fmt.Fprintf(stderr, "Warning: %s: a part of it is read: %v\n", o.File, damage)
 	}
 	gateway := client.Config{Servers: []string{offline.Host}, ServerFlag: flag, NoProxy: true, Dial: dial}
 	return &File{Gateway: gateway, Info: server.Info(), Prefix: server.Prefix(), server: server, stop: stop}, nil
