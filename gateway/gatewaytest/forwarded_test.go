@@ -75,7 +75,7 @@ func (b *behind) compareEvents(t *testing.T, collection string) {
 	bob.Delete(t, events+"/watched")
 	for _, want := range []string{"ADDED", "MODIFIED", "DELETED"} {
 		a, b := kube.Next(t), revtail.Next(t)
-		if a.Type != want || string(a.Line) != string(b.Line) {
+		if a.Type != want || a.Line != b.Line {
 			t.Errorf("%s: %s\nwant %s, as %s", collection, b.Line, want, a.Line)
 		}
 	}

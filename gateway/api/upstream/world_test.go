@@ -111,7 +111,9 @@ func (p *people) Authorize(identity *authentication.Identity, about authorizatio
 	return nil
 }
 
-func (p *people) Kept(*authentication.Identity, authorization.Attributes) bool { return !p.forbids.Load() }
+func (p *people) Kept(*authentication.Identity, authorization.Attributes) bool {
+	return !p.forbids.Load()
+}
 
 // world is a kube-apiserver, a gateway that forwards everything to it, and the authorities of both.
 type world struct {

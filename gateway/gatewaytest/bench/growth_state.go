@@ -81,9 +81,9 @@ func measurePages(ctx context.Context, o *opening, p *product, revisions []int64
 	}
 	objects := 0
 	for token, more := "", true; more; {
-		page, err := c.send("GET", fmt.Sprintf("%s?limit=%d&continue=%s", configMapsURL, pageOfObjects, token), nil)
-		if err != nil {
-			return err
+		page, failed := c.send("GET", fmt.Sprintf("%s?limit=%d&continue=%s", configMapsURL, pageOfObjects, token), nil)
+		if failed != nil {
+			return failed
 		}
 		objects += bytes.Count(page.body, []byte(`"kind":"ConfigMap"`))
 		token, more = continueToken(page.body)

@@ -35,8 +35,8 @@ func newPod(namespace, name string, i int) *v1.Pod {
 		Annotations:     map[string]string{"prometheus.io/scrape": "true", "checksum/config": strings.Repeat("5f2c", 16)},
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: set, UID: podUID(i / 20), Controller: new(true), BlockOwnerDeletion: new(true)}},
 		ManagedFields: []metav1.ManagedFieldsEntry{
-			{Manager: "kube-controller-manager", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: &created, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(podFields)}},
-			{Manager: "kubelet", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: &created, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(podStatusFields)}, Subresource: "status"},
+			{Manager: "kube-controller-manager", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: &created, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(podFields)},
+			{Manager: "kubelet", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: &created, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(podStatusFields), Subresource: "status"},
 		},
 	}, Spec: podSpec(app, i)}
 	for n := range 1 + i%2 {

@@ -88,15 +88,19 @@ func writeRow(kind writeKind, figures []figure) row {
 			return o.end(nil)
 		}
 		o.add(writingContender(direct, directWriting(e, kind), s.size.writes))
-		err = s.addBareWriting(ctx, o, e, kind, bare, "/bare/")
-		if err == nil {
-			err = s.addBareWriting(ctx, o, e, kind, bareWatching, "/watched/", "-watch")
-		}
-		return o.end(err)
+		return o.end(s.addBareWritings(ctx, o, e, kind))
 	}}
 }
 
-// addBareWriting adds a peer that does nothing else. Its keys have a prefix.
+// addBareWritings adds the peers that do nothing else, without a watch and with one.
+func (s *stage) addBareWritings(ctx context.Context, o *opening, e *etcd, kind writeKind) error {
+	if err := s.addBareWriting(ctx, o, e, kind, bare, "/bare/"); err != nil {
+		return err
+	}
+	return s.addBareWriting(ctx, o, e, kind, bareWatching, "/watched/", "-watch")
+}
+
+// addBareWriting adds one of them, whose keys have a prefix.
 func (s *stage) addBareWriting(ctx context.Context, o *opening, e *etcd, kind writeKind, name, prefix string, flags ...string) error {
 	p, err := s.startPeer(ctx, plain, append([]string{"gateway", "-etcd", e.endpoint, "-prefix", prefix}, flags...)...)
 	if err != nil {

@@ -88,9 +88,9 @@ func (s *servers) startGateways(ctx context.Context, o options) error {
 		if i == 0 {
 			flags = append(flags, "--admin-listen", s.admin)
 		}
-		address, err := s.startGateway(ctx, o.revtail, flags)
-		if err != nil {
-			return err
+		address, failed := s.startGateway(ctx, o.revtail, flags)
+		if failed != nil {
+			return failed
 		}
 		addresses = append(addresses, address)
 	}
