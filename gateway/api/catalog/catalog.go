@@ -31,7 +31,7 @@ type Config struct {
 
 	// Cluster says that a kube-apiserver stores the resources: they can be read only, and a cache is filled when somebody needs it.
 	Cluster bool
-	// File says that Store is that of a file: nothing is written, a cache is filled when somebody needs it, and pages of lists need none.
+	// File says that Store is that of a file: nothing is written, a cache is filled by the first request that needs it, and pages of lists need none.
 	File bool
 }
 
