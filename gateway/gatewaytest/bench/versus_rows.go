@@ -78,8 +78,6 @@ func versusLists(s size) []versus {
 }
 
 func versusStates(s size) []versus {
-	const history = "revtail also reads the newest events from etcd's history, so that clients resume from memory after a restart: " +
-		"etcd sends 1,000 revisions each tenth of a second."
 	watches, objects := s.initial[0], s.initial[1]
 	return []versus{
 		versusInitial("initial", fmt.Sprintf("Initial events, %d watches of %s objects, TLS HTTP/1.1", watches, thousands(float64(objects))), watches, objects, []aspect{
@@ -89,8 +87,8 @@ func versusStates(s size) []versus {
 		versusWrites("create", "Create, TLS HTTP/1.1", creates, writeAspects()),
 		versusWrites("update", "Update, TLS HTTP/1.1", updates, writeAspects()),
 		versusStart("start", fmt.Sprintf("Start before an etcd with %s objects", thousands(float64(s.objects[0]))), s.objects[0], []aspect{
-			{what: "ready", metric: "ready", unit: "s", besideKubernetes: history},
-			{what: "first list complete", metric: "list", unit: "s", besideKubernetes: history},
+			{what: "ready", metric: "ready", unit: "s"},
+			{what: "first list complete", metric: "list", unit: "s"},
 			{what: "CPU until then", metric: "cpu", unit: "s"},
 		}),
 	}
