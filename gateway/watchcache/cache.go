@@ -51,22 +51,23 @@ type Cache struct {
 	loading        chan struct{} // holds one while a past snapshot is loaded
 	waiters        atomic.Int32  // readers that wait for advanced
 
-	mu         sync.Mutex // guards the fields below, for O(1) or the size of one batch
-	ready      bool
-	stopped    bool
-	generation int // counts the histories of the store that the cache has served
-	liveness   liveness
-	counters   Stats              // the counters among its fields
-	through    etcdstore.Revision // the cache is complete up to this revision
-	current    snapshot           // the state as of through
-	log        log
-	waitLists  map[wakeKey]*waitList
-	notifier   notifier
-	indexes    indexes
-	advanced   chan struct{} // closed when through grows; nil: no reader waits
-	snapshots  snapshots     // past states that clients page through
-	watchers   int
-	encodings  commonEncodings // of watchers
+	mu          sync.Mutex // guards the fields below, for O(1) or the size of one batch
+	ready       bool
+	stopped     bool
+	generation  int // counts the histories of the store that the cache has served
+	liveness    liveness
+	counters    Stats              // the counters among its fields
+	through     etcdstore.Revision // the cache is complete up to this revision
+	current     snapshot           // the state as of through
+	log         log
+	lookingBack <-chan struct{} // closed when a look back has ended; nil: none that watchers have to wait for
+	waitLists   map[wakeKey]*waitList
+	notifier    notifier
+	indexes     indexes
+	advanced    chan struct{} // closed when through grows; nil: no reader waits
+	snapshots   snapshots     // past states that clients page through
+	watchers    int
+	encodings   commonEncodings // of watchers
 }
 
 // New makes a cache; Run fills it.

@@ -2,6 +2,7 @@ package watchcache
 
 import (
 	"context"
+	"errors"
 
 	"revtail/etcdstore"
 	"revtail/gateway/watchcache/history"
@@ -22,6 +23,7 @@ func (c *Cache) newFanout() *history.Fanout[*event] {
 			_, err := c.Newest(ctx)
 			return err
 		},
+		Settle:  c.awaitLookBack,
 		Stopped: ErrStopped,
 	})
 }
@@ -71,6 +73,10 @@ func (w *Watcher) nextHistory(ctx context.Context) (Batch, error) {
 func (w *Watcher) readHistory(ctx context.Context) ([]*event, error) {
 	delivered := w.history.Through()
 	events, err := w.history.Next(ctx)
+	if errors.Is(err, history.ErrInLog) {
+		w.closeHistory()
+		return nil, nil
+	}
 	if err != nil {
 		return nil, expired(err)
 	}
@@ -82,10 +88,15 @@ func (w *Watcher) readHistory(ctx context.Context) ([]*event, error) {
 		turn.End()
 	}
 	if w.cache.logFollows(through) {
-		w.history.Close()
-		w.history, w.position = nil, 0
+		w.closeHistory()
 	}
 	return events, nil
+}
+
+// closeHistory makes the watcher return to the log.
+func (w *Watcher) closeHistory() {
+	w.history.Close()
+	w.history, w.position = nil, 0
 }
 
 // logFollows reports whether the log holds all events later than a revision.

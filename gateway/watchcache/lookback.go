@@ -9,14 +9,17 @@ import (
 	"revtail/gateway/watchcache/history"
 )
 
-// startLookBack reads the newest events up to the state of the mirror, as far as etcd has them, while the cache serves already. The
+// serve makes the cache serve the mirror, and reads the newest events up to the state of the mirror meanwhile, as far as etcd has them. The
 // caller calls stop, which returns when the read has ended.
-func (r *reflector) startLookBack(ctx context.Context) (stop func()) {
+func (r *reflector) serve(ctx context.Context) (stop func()) {
 	if r.through == 1 || r.cache.config.Readable != nil {
-		return func() {} // etcd has no write yet, or values are dear
+		r.publish() // etcd has no write yet, or values are dear
+		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
+	r.cache.setLookingBack(ended)
+	r.publish()
 	go func(through etcdstore.Revision) {
 		defer close(ended)
 		if err := r.cache.readBack(ctx, through); err != nil && ctx.Err() == nil {
@@ -27,6 +30,33 @@ func (r *reflector) startLookBack(ctx context.Context) (stop func()) {
 		cancel()
 		<-ended
 	}
+}
+
+// setLookingBack tells awaitLookBack about a look back, before a watcher can need it.
+func (c *Cache) setLookingBack(ended <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lookingBack = ended
+}
+
+// awaitLookBack waits until the cache has looked back, if it does so now, and returns the revision after which the log has all events. Watchers
+// that have resumed meanwhile then read the log, and not each its own part of etcd's history.
+func (c *Cache) awaitLookBack(ctx context.Context) (floor etcdstore.Revision, waited bool) {
+	c.mu.Lock()
+	lookingBack := c.lookingBack
+	c.lookingBack = nil
+	c.mu.Unlock()
+	if lookingBack == nil {
+		return 0, false
+	}
+	select {
+	case <-lookingBack:
+	case <-ctx.Done():
+		return 0, false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.log.floor, true
 }
 
 // readBack puts the newest events up to a revision, at which the log began, into the log.

@@ -83,8 +83,7 @@ func (r *reflector) listAndWatch(ctx context.Context) (followed bool, err error)
 		if err = r.fill(ctx); err != nil {
 			return false, fmt.Errorf("fill: %w", err)
 		}
-		r.publish()
-		defer r.startLookBack(ctx)()
+		defer r.serve(ctx)()
 	}
 	followed, err = r.watch(ctx)
 	if _, compacted := errors.AsType[*etcdstore.CompactedError](err); compacted || errors.Is(err, errOutOfOrder) || errors.Is(err, errReadable) {

@@ -85,23 +85,45 @@ func TestLookBackRequestsProgressAgain(t *testing.T) {
 	})
 }
 
-// A cache serves before it has looked back: a client that resumes meanwhile reads etcd's history, and one that resumes later the log.
+// A cache serves before it has looked back. Clients that resume meanwhile wait for that and read the log, so that they cost etcd no watch; a client
+// from before it reads etcd's history.
 func TestServesBeforeLookBack(t *testing.T) {
-	gatedBubbleLookingBack(t, lookBack, func(w *world, store *gated) {
-		w.expectList(ListQuery{}, "a/x=3")
-		early := w.watch(WatchQuery{After: 2})
-		batch, err := early.Next(w.t.Context())
-		if err != nil || len(batch.Changes) != 2 {
-			w.t.Fatalf("a client that resumes at once gets %d changes, %v", len(batch.Changes), err)
-		}
-		close(store.gate)
-		w.put("a/x", "4", "")
-		synctest.Wait()
-		w.expect(early, "MODIFIED a/x l=4 rv=5")
-		watches := store.watches.Load()
-		w.expect(w.watch(WatchQuery{After: 2}), "MODIFIED a/x l=2 rv=3", "MODIFIED a/x l=3 rv=4", "MODIFIED a/x l=4 rv=5")
-		if n := store.watches.Load() - watches; n != 0 {
-			w.t.Errorf("a client that resumed cost %d watches in etcd", n)
-		}
-	})
+	for name, test := range map[string]struct{ lookBack, watches int }{"all events": {lookBack, 0}, "the newest event": {1, 1}} {
+		t.Run(name, func(t *testing.T) {
+			gatedBubbleLookingBack(t, etcdstore.Revision(test.lookBack), func(w *world, store *gated) {
+				w.expectList(ListQuery{}, "a/x=3")
+				early := []*Watcher{w.watch(WatchQuery{After: 2}), w.watch(WatchQuery{After: 2})}
+				received := make(chan int)
+				for _, watcher := range early {
+					go func() {
+						changes := 0
+						for changes < 2 {
+							batch, err := watcher.Next(w.t.Context())
+							if err != nil {
+								w.t.Error(err)
+								break
+							}
+							changes += len(batch.Changes)
+						}
+						received <- changes
+					}()
+				}
+				synctest.Wait()
+				if n := store.watches.Load(); n != ownWatches {
+					w.t.Errorf("before it has looked back, the cache has %d watches", n)
+				}
+				close(store.gate)
+				for range early {
+					if n := <-received; n != 2 {
+						w.t.Errorf("a client that resumed at once got %d changes", n)
+					}
+				}
+				if n := store.watches.Load() - ownWatches; int(n) != test.watches {
+					w.t.Errorf("clients that resumed cost %d watches in etcd, want %d", n, test.watches)
+				}
+				w.put("a/x", "4", "")
+				w.expect(early[0], "MODIFIED a/x l=4 rv=5")
+			})
+		})
+	}
 }

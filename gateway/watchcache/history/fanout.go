@@ -30,6 +30,9 @@ type Config[E any] struct {
 	// Verify fails while the store cannot be reached. It must notice a store that was put back to an earlier revision, because a
 	// watch from a future revision stays silent.
 	Verify func(context.Context) error
+	// Settle waits while a log gets the events of history that it has from its start, if it does now, and returns the revision after which it has all
+	// events then. Readers that need no others are returned to the log, so that they cost the store no watch.
+	Settle func(context.Context) (floor etcdstore.Revision, waited bool)
 	// Stopped is the error that readers get after Run has ended.
 	Stopped error
 }
@@ -75,6 +78,16 @@ func (f *Fanout[E]) Run(ctx context.Context) {
 		path, after, found := f.oldest()
 		if !found {
 			f.wait(ctx, nil)
+			continue
+		}
+		if floor, waited := f.config.Settle(ctx); waited {
+			f.checkReaders()
+			f.endReaders(func(r *Reader[E]) error {
+				if r.queued < floor {
+					return nil
+				}
+				return ErrInLog
+			})
 			continue
 		}
 		err := f.pass(ctx, path, after)

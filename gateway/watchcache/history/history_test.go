@@ -29,11 +29,18 @@ func storeWith(keys ...string) *memory.Store {
 // startFanout runs a fan-out of revisions until the test ends.
 func startFanout(t *testing.T, store etcdstore.Store) (f *Fanout[etcdstore.Revision], stop func()) {
 	t.Helper()
+	return startFanoutThat(t, store, func(context.Context) (etcdstore.Revision, bool) { return 0, false })
+}
+
+// startFanoutThat is startFanout with Config.Settle.
+func startFanoutThat(t *testing.T, store etcdstore.Store, settle func(context.Context) (etcdstore.Revision, bool)) (f *Fanout[etcdstore.Revision], stop func()) {
+	t.Helper()
 	f = NewFanout(Config[etcdstore.Revision]{
 		Store:   store,
 		Prefix:  prefix,
 		Decode:  func(e etcdstore.Event) (etcdstore.Revision, int, bool) { return e.Revision, 1, true },
 		Verify:  func(context.Context) error { return nil },
+		Settle:  settle,
 		Stopped: errStopped,
 	})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -155,6 +162,30 @@ func TestReaderEndsWithItsCheckAndWithTheFanout(t *testing.T) {
 			t.Errorf("after Run a reader gets %v", err)
 		}
 	})
+}
+
+// Readers that the log can serve when it has settled are returned to it; the others read the store.
+func TestReadersReturnToTheLog(t *testing.T) {
+	settled, first := make(chan struct{}), true
+	f, _ := startFanoutThat(t, storeWith("a", "b", "c", "d"), func(context.Context) (etcdstore.Revision, bool) {
+		waited := first
+		<-settled
+		first = false
+		return 3, waited
+	})
+	inLog, older := f.Read(queryAfter(3, "")), f.Read(queryAfter(2, ""))
+	defer inLog.Close()
+	defer older.Close()
+	close(settled)
+	if _, err := inLog.Next(t.Context()); !errors.Is(err, ErrInLog) {
+		t.Errorf("a reader of what the log has gets %v", err)
+	}
+	if got := readUntil(t, older, 5); !slices.Equal(got, []etcdstore.Revision{3, 4, 5}) {
+		t.Errorf("a reader of older events gets %v", got)
+	}
+	if readers, _ := f.Stats(); readers != 1 {
+		t.Errorf("%d readers are left", readers)
+	}
 }
 
 func TestRevisionReadsAreShared(t *testing.T) {

@@ -2,9 +2,13 @@ package history
 
 import (
 	"context"
+	"errors"
 
 	"revtail/etcdstore"
 )
+
+// ErrInLog ends a Reader: the log has all events that it would read.
+var ErrInLog = errors.New("the log has the events")
 
 // Query selects the events of a Reader.
 type Query struct {
@@ -50,7 +54,7 @@ func (r *Reader[E]) full() bool { return len(r.inbox) > 0 }
 func (r *Reader[E]) Through() etcdstore.Revision { return r.through }
 
 // Next waits for the next events; other readers share them. Events up to the previous Through can be among them. The events of one
-// call are valid until the next one. *etcdstore.CompactedError says that etcd has no complete history for the reader.
+// call are valid until the next one. ErrInLog ends the reader without a loss; *etcdstore.CompactedError says that etcd has no complete history for the reader.
 func (r *Reader[E]) Next(ctx context.Context) ([]E, error) {
 	r.release(r.current)
 	r.current = nil
