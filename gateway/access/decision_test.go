@@ -14,8 +14,8 @@ import (
 	"revtail/gateway/http/response"
 )
 
-// asking returns a caller who asks for something.
-func asking(identity *authentication.Identity, attributes authorization.Attributes) *Caller {
+// callerWith returns a caller with an identity whose request has attributes.
+func callerWith(identity *authentication.Identity, attributes authorization.Attributes) *Caller {
 	return &Caller{Identity: identity, Real: identity, info: &request.Info{Attributes: attributes}}
 }
 
@@ -27,25 +27,25 @@ func TestDecisionOf(t *testing.T) {
 		return &authentication.Identity{Name: "alice", Groups: []string{"a", "b"}}
 	}
 	pods := authorization.Attributes{Verb: "watch", Resource: "pods", Namespace: "a"}
-	impersonating := asking(alice(), pods)
+	impersonating := callerWith(alice(), pods)
 	impersonating.Real = &authentication.Identity{Name: "bob"}
 	token := authentication.Reviewed(&user.DefaultInfo{Name: "alice", Groups: []string{"a", "b"}}, func() bool { return true })
-	want, err := c.DecisionOf(asking(alice(), pods), time.Now())
+	want, err := c.DecisionOf(callerWith(alice(), pods), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, caller := range map[string]*Caller{
-		"same":              asking(alice(), pods),
-		"another user":      asking(&authentication.Identity{Name: "alic", Groups: []string{"ea", "b"}}, pods),
-		"fewer groups":      asking(&authentication.Identity{Name: "alice", Groups: []string{"a"}}, pods),
-		"joined groups":     asking(&authentication.Identity{Name: "alice", Groups: []string{"ab"}}, pods),
-		"an extra":          asking(&authentication.Identity{Name: "alice", Groups: []string{"a", "b"}, Extra: map[string][]string{"scopes": {"x"}}}, pods),
-		"another verb":      asking(alice(), authorization.Attributes{Verb: "list", Resource: "pods", Namespace: "a"}),
-		"another namespace": asking(alice(), authorization.Attributes{Verb: "watch", Resource: "pods", Name: "a"}),
-		"a selector":        asking(alice(), authorization.Attributes{Verb: "watch", Resource: "pods", Namespace: "a", FieldSelector: "x=y"}),
-		"keys":              asking(alice(), authorization.Attributes{Verb: "watch", Resource: "pods", Namespace: "a", Keys: []string{"/b"}}),
+		"same":              callerWith(alice(), pods),
+		"another user":      callerWith(&authentication.Identity{Name: "alic", Groups: []string{"ea", "b"}}, pods),
+		"fewer groups":      callerWith(&authentication.Identity{Name: "alice", Groups: []string{"a"}}, pods),
+		"joined groups":     callerWith(&authentication.Identity{Name: "alice", Groups: []string{"ab"}}, pods),
+		"an extra":          callerWith(&authentication.Identity{Name: "alice", Groups: []string{"a", "b"}, Extra: map[string][]string{"scopes": {"x"}}}, pods),
+		"another verb":      callerWith(alice(), authorization.Attributes{Verb: "list", Resource: "pods", Namespace: "a"}),
+		"another namespace": callerWith(alice(), authorization.Attributes{Verb: "watch", Resource: "pods", Name: "a"}),
+		"a selector":        callerWith(alice(), authorization.Attributes{Verb: "watch", Resource: "pods", Namespace: "a", FieldSelector: "x=y"}),
+		"keys":              callerWith(alice(), authorization.Attributes{Verb: "watch", Resource: "pods", Namespace: "a", Keys: []string{"/b"}}),
 		"impersonation":     impersonating,
-		"a reviewed token":  asking(token, pods),
+		"a reviewed token":  callerWith(token, pods),
 	} {
 		got, err := c.DecisionOf(caller, time.Now())
 		if err != nil || (got == want) != (name == "same") {
@@ -55,7 +55,7 @@ func TestDecisionOf(t *testing.T) {
 			t.Errorf("%s: phase %v", name, phase)
 		}
 	}
-	if _, err := c.DecisionOf(asking(&authentication.Identity{Name: "alice", Expires: time.Now()}, pods), time.Now()); !apierrors.IsUnauthorized(err) {
+	if _, err := c.DecisionOf(callerWith(&authentication.Identity{Name: "alice", Expires: time.Now()}, pods), time.Now()); !apierrors.IsUnauthorized(err) {
 		t.Errorf("an expired credential: %v", err)
 	}
 }

@@ -43,19 +43,25 @@ var unservedSubresources = map[string]bool{
 	"v1 nodes/proxy": true, "v1 pods/attach": true, "v1 pods/exec": true, "v1 pods/log": true, "v1 pods/portforward": true, "v1 pods/proxy": true, "v1 services/proxy": true,
 }
 
-// describe returns the resources of all groups, by their groups, versions and names. The order of verbs is not compared.
-func (s apiServer) describe(t *testing.T) map[string]*metav1.APIResource {
+// groupVersions returns the paths of all groups in all versions.
+func (s apiServer) groupVersions(t *testing.T) []string {
 	t.Helper()
-	out := make(map[string]*metav1.APIResource)
-	roots := []string{"/api/v1"}
+	paths := []string{"/api/v1"}
 	var groups metav1.APIGroupList
 	s.decode(t, "/apis", &groups)
 	for _, group := range groups.Groups {
 		for _, version := range group.Versions {
-			roots = append(roots, "/apis/"+version.GroupVersion)
+			paths = append(paths, "/apis/"+version.GroupVersion)
 		}
 	}
-	for _, root := range roots {
+	return paths
+}
+
+// describe returns the resources of all groups, by their groups, versions and names. The order of verbs is not compared.
+func (s apiServer) describe(t *testing.T) map[string]*metav1.APIResource {
+	t.Helper()
+	out := make(map[string]*metav1.APIResource)
+	for _, root := range s.groupVersions(t) {
 		if s.do(t, read(root)).Code == http.StatusNotFound { // that of an APIService without a server
 			continue
 		}

@@ -31,14 +31,7 @@ func TestClusterProtobuf(t *testing.T) {
 	t.Parallel()
 	c := startReplica(t)
 	resources := c.resources(t)
-	t.Run("resources", func(t *testing.T) {
-		for _, r := range resources {
-			t.Run(r.path, func(t *testing.T) {
-				t.Parallel() // because each waits for the end of a watch
-				c.compareMessages(t, r)
-			})
-		}
-	})
+	each(t, resources, c.compareMessages)
 	c.compareChanges(t)
 	t.Logf("%d answers about %d resources compared", c.answers.Load(), len(resources))
 }

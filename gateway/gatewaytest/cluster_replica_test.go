@@ -176,18 +176,23 @@ type replicaResource struct {
 	path string // of the collection in all namespaces
 }
 
+// each compares resources, each in a subtest of its own.
+func each(t *testing.T, resources []replicaResource, compare func(*testing.T, replicaResource)) {
+	t.Helper()
+	t.Run("resources", func(t *testing.T) {
+		for _, r := range resources {
+			t.Run(r.path, func(t *testing.T) {
+				t.Parallel() // because each waits for the end of a watch
+				compare(t, r)
+			})
+		}
+	})
+}
+
 // resources returns what the kube-apiserver serves from etcd, in all versions.
 func (c *replica) resources(t *testing.T) (out []replicaResource) {
 	t.Helper()
-	roots := []string{"/api/v1"}
-	var groups metav1.APIGroupList
-	c.decode(t, "/apis", &groups)
-	for _, group := range groups.Groups {
-		for _, version := range group.Versions {
-			roots = append(roots, "/apis/"+version.GroupVersion)
-		}
-	}
-	for _, root := range roots {
+	for _, root := range c.kube.groupVersions(t) {
 		for _, r := range c.discover(t, root) {
 			if slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch") {
 				out = append(out, replicaResource{r, root + "/" + r.Name})

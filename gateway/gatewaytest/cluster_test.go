@@ -23,14 +23,7 @@ func TestCluster(t *testing.T) {
 	t.Parallel()
 	c := startReplica(t)
 	resources := c.resources(t)
-	t.Run("resources", func(t *testing.T) {
-		for _, r := range resources {
-			t.Run(r.path, func(t *testing.T) {
-				t.Parallel() // because each waits for the end of a watch
-				c.compareResource(t, r)
-			})
-		}
-	})
+	each(t, resources, c.compareResource)
 	const least = 60
 	if len(resources) < least {
 		t.Errorf("%d resources compared, want at least %d", len(resources), least)

@@ -17,7 +17,8 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// decider answers reviews in the place of a kube-apiserver: a token is the name of its user, and all users may do everything until denied is set.
+// decider is a server that answers TokenReviews and SubjectAccessReviews. A token is the name of its user. All users may do everything until denied
+// is set.
 type decider struct {
 	denied   atomic.Bool  // all users but stalled
 	silent   atomic.Bool  // reviews about stalled have no answer

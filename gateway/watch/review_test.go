@@ -21,7 +21,7 @@ import (
 	"revtail/gateway/http/response"
 )
 
-// judge decides about requests in the place of another server. A token is the name of its user.
+// judge is an access.Delegate and an authentication.Reviewer that counts the reviews. A token is the name of its user.
 type judge struct {
 	mu         sync.Mutex // guards the fields below
 	denied     bool       // all users but the silent one

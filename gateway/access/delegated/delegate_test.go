@@ -33,7 +33,7 @@ import (
 // decider is a kube-apiserver with one rule: those in the group readers may do everything, and others may list configmaps with the selectors
 // a=b, x=y.
 type decider struct {
-	code     atomic.Int64  // of all answers, in the place of decisions; zero: none
+	code     atomic.Int64  // HTTP code of every answer; zero: answers have a decision
 	tokens   atomic.Int64  // the TokenReviews
 	subjects atomic.Int64  // the SubjectAccessReviews
 	admin    atomic.Bool   // users of tokens are also in the group admins
