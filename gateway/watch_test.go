@@ -59,3 +59,16 @@ func TestWatchThatCannotBeHijacked(t *testing.T) {
 		t.Errorf("GET with a body: %+v", body)
 	}
 }
+
+// TestWatchOfAnUnreachedRevision checks that neither bookmarks nor a short deadline keep the error from a client whose revision the store does not have.
+func TestWatchOfAnUnreachedRevision(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	s.create("first")
+	for _, query := range []string{"", "&allowWatchBookmarks=1"} {
+		got := s.get(configMaps + "?watch=1&timeoutSeconds=4&resourceVersion=1000" + query)
+		if !strings.HasPrefix(got.body, `{"type":"ERROR"`) || !strings.Contains(got.body, `"code":410`) || strings.Count(got.body, "\n") != 1 {
+			t.Errorf("%q: %d %s, want an ERROR with 410", query, got.code, got.body)
+		}
+	}
+}

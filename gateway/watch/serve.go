@@ -54,6 +54,7 @@ func (s *Session) run(ctx context.Context) (err error) {
 // or one of the connection.
 func (s *Session) follow(ctx context.Context) error {
 	for {
+		s.begin(ctx)
 		if s.tryAdopt() { // before the timer of an interval, because an adopted watch needs none
 			return errAdopted
 		}
@@ -75,14 +76,22 @@ func (s *Session) follow(ctx context.Context) error {
 	}
 }
 
+// begin waits until the watcher has begun, or until the deadline. No bookmark interrupts it, because the wait for a revision that etcd may not have
+// would begin anew, and a watch of a few seconds would end without the error.
+func (s *Session) begin(ctx context.Context) {
+	if s.Watcher.CaughtUp() {
+		return
+	}
+	s.Stream.DetectClose()
+	ctx, cancel := context.WithDeadline(ctx, s.deadline)
+	defer cancel()
+	s.Watcher.Begin(ctx)
+}
+
 // deliver writes the events of the watcher until ctx ends. ended reports that the watch has ended, with an ERROR frame if one is due. The error
 // is errAdopted, or one of the connection.
 func (s *Session) deliver(ctx context.Context) (ended bool, err error) {
 	for {
-		if !s.Watcher.CaughtUp() {
-			s.Stream.DetectClose()
-			s.Watcher.Begin(ctx)
-		}
 		if s.tryAdopt() {
 			return false, errAdopted
 		}
