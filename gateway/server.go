@@ -62,6 +62,10 @@ func New(options Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	allocator, err := options.addresses(options.Store, resources)
+	if err != nil {
+		return nil, fmt.Errorf("gateway: %w", err)
+	}
 	line := timeline.New(own, options.recorder(), options.Logger)
 	responder, filters, loops := response.NewResponder(options.Logger), filter.NewCache(), eventloop.New(options.Logger)
 	control := access.NewControl(responder, options.Logger, options.Authenticator, options.Policy, options.Delegate, options.Audit)
@@ -79,7 +83,7 @@ func New(options Options) (*Server, error) {
 		store: storage.New(storage.Config{
 			Etcd: options.Store, Prefix: options.Prefix, Claim: options.Claim, Catalog: resources, Logger: options.Logger, Audit: control.AuditOwn,
 			Admission: admission.New(admission.Config{Catalog: resources, Authorizer: control.Authorizer(), Logger: options.Logger, Controlled: options.ExternalGarbageCollector}),
-			Collect:   options.GarbageCollector, CollectedElsewhere: options.ExternalGarbageCollector, CollectLimit: options.GarbageCollectorLimit, GracefulDeletion: options.GracefulDeletion || options.ExternalGarbageCollector, CreateNamespaces: options.CreateNamespaces, RequireNamespaces: options.RequireNamespaces,
+			Collect:   options.GarbageCollector, CollectedElsewhere: options.ExternalGarbageCollector, CollectLimit: options.GarbageCollectorLimit, GracefulDeletion: options.GracefulDeletion || options.ExternalGarbageCollector, CreateNamespaces: options.CreateNamespaces, RequireNamespaces: options.RequireNamespaces, Addresses: allocator,
 		}),
 		keys: keys.New(keys.Config{
 			Store: options.Store, Timeline: line, Policy: policy, Access: control, Claim: options.Claim, Filters: filters, Responder: responder,

@@ -14,6 +14,7 @@ import (
 	"revtail/encoding/jsontext"
 	"revtail/etcdstore"
 	"revtail/gateway/access/cputime"
+	"revtail/gateway/api/addresses"
 	"revtail/gateway/api/admission"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/managedfields"
@@ -34,6 +35,8 @@ type Request struct {
 	guard       etcdstore.Guard         // the condition of a create; zero: none
 	namespaces  []string                // the Namespaces to create with the object
 	review      *admission.Review       // nil: nothing decides about the write
+	addresses   *addresses.Allocator    // of a Service; nil: clients choose its addresses
+	allocated   addresses.Finish        // nil: nothing is allocated
 	recorded    bool                    // managedFields have the fields that the client has changed
 }
 
