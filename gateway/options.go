@@ -21,10 +21,12 @@ import (
 	"revtail/gateway/access/flowcontrol"
 	"revtail/gateway/access/serviceaccount"
 	"revtail/gateway/api/addresses"
+	"revtail/gateway/api/admission"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/changes"
 	"revtail/gateway/api/informer"
 	"revtail/gateway/api/mount"
+	"revtail/gateway/api/storage"
 	"revtail/gateway/api/upstream"
 	"revtail/gateway/claim"
 	"revtail/gateway/config/buildinfo"
@@ -127,11 +129,27 @@ func (o *Options) complete() error {
 	return nil
 }
 
-// addresses returns the allocator of the addresses of Services; nil: clients choose them. It reads the caches of a catalog, and writes to a store.
-func (o *Options) addresses(store etcdstore.Store, c *catalog.Catalog) (*addresses.Allocator, error) {
+// newStore returns the store of the resources of a catalog.
+func (o *Options) newStore(resources *catalog.Catalog, control *access.Control) (*storage.Store, error) {
+	allocator, err := o.newAddresses(resources)
+	if err != nil {
+		return nil, fmt.Errorf("gateway: %w", err)
+	}
+	return storage.New(storage.Config{
+		Etcd: o.Store, Prefix: o.Prefix, Claim: o.Claim, Catalog: resources, Logger: o.Logger, Audit: control.AuditOwn,
+		Admission: admission.New(admission.Config{Catalog: resources, Authorizer: control.Authorizer(), Logger: o.Logger, Controlled: o.ExternalGarbageCollector}),
+		Collect:   o.GarbageCollector, CollectedElsewhere: o.ExternalGarbageCollector, CollectLimit: o.GarbageCollectorLimit,
+		GracefulDeletion: o.GracefulDeletion || o.ExternalGarbageCollector, CreateNamespaces: o.CreateNamespaces, RequireNamespaces: o.RequireNamespaces, Addresses: allocator,
+	}), nil
+}
+
+// newAddresses returns the allocator of the addresses of Services; nil: clients choose them.
+func (o *Options) newAddresses(resources *catalog.Catalog) (*addresses.Allocator, error) {
 	if len(o.ServiceClusterIPs) == 0 {
 		return nil, nil //nolint:nilnil // see above
 	}
-	services := informer.Source{Catalog: c, Resource: corev1.SchemeGroupVersion.WithResource("services")}
-	return addresses.New(addresses.Config{Store: store, Logger: o.Logger, Key: "revtail/addresses" + o.Prefix + "/", Services: services.Cache, Ranges: o.ServiceClusterIPs, NodePorts: o.ServiceNodePorts})
+	services := informer.Source{Catalog: resources, Resource: corev1.SchemeGroupVersion.WithResource("services")}
+	return addresses.New(addresses.Config{
+		Store: o.Store, Logger: o.Logger, Key: "revtail/addresses" + o.Prefix + "/", Services: services.Cache, Ranges: o.ServiceClusterIPs, NodePorts: o.ServiceNodePorts,
+	})
 }

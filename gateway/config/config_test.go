@@ -182,7 +182,7 @@ func TestEveryFieldIsAnOptionAndIsRead(t *testing.T) {
 	for name, sample := range samples {
 		optionOf[sample.field] = name
 	}
-	read := fieldsRead(t, "config.go", "credentials.go", "../../cmd/revtail/*/*.go", "../../cmd/revtail/serve/*/*.go")
+	read := fieldsRead(t, "config.go", "credentials.go", "service_addresses.go", "../../cmd/revtail/*/*.go", "../../cmd/revtail/serve/*/*.go")
 	for field := range reflect.TypeFor[Config]().Fields() {
 		if !field.IsExported() {
 			continue

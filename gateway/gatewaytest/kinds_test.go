@@ -70,7 +70,7 @@ func startWithoutAccounts(t *testing.T, args ...string) *comparison {
 	kube := gatewaytest.StartKubeAPIServer(t, gatewaytest.StartEtcd(t, 1).Endpoints(), "--disable-admission-plugins", unusedPlugins,
 		"--enable-priority-and-fairness=false", // which would write the status of FlowSchemas
 		"--allow-privileged")
-	gw := gatewaytest.Start(t, append(args, "--garbage-collector=false", "--external-garbage-collector")...)
+	gw := gatewaytest.Start(t, append(args, "--garbage-collector=false", "--external-garbage-collector", "--service-cluster-ip-range=10.0.0.0/24")...)
 	c := &comparison{kube: connect(t, kube.URL, "Bearer "+kube.Token, kube.TLS), revtail: connect(t, gw.URL, "", nil), started: time.Now()}
 	client, err := discovery.NewDiscoveryClientForConfigAndClient(&rest.Config{Host: gw.URL}, c.revtail.client)
 	if err != nil {

@@ -158,6 +158,9 @@ func (r *Resource) Key(root string, scope Scope) string {
 	return r.Prefix(root) + scope.Path()
 }
 
+// IsServices reports whether the objects are Services.
+func (r *Resource) IsServices() bool { return r.Group == "" && r.Plural == "services" }
+
 // IsNamespaces reports whether the objects are Namespaces.
 func (r *Resource) IsNamespaces() bool { return r.Group == "" && r.Plural == "namespaces" }
 

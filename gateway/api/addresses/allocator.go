@@ -51,20 +51,15 @@ func New(config Config) (*Allocator, error) {
 // First returns the first address of the first range, which is that of the API server's own Service in a cluster.
 func (a *Allocator) First() netip.Addr { return a.first }
 
-// Finish ends an allocation. The caller calls it once, with the result of the write: the revision of the Service, or an error.
-type Finish func(written etcdstore.Revision, err error)
-
-// Create sets the addresses of a new Service, in place. The error is a *apierrors.StatusError, one of etcdstore or watchcache, or that of ctx.
-func (a *Allocator) Create(ctx context.Context, object map[string]any, dryRun bool) (Finish, error) {
-	return a.allocate(ctx, object, func() (func(bool), error) { return a.services.Create(ctx, object, dryRun) })
+// Begin begins the allocation of a write. There is none on a nil Allocator.
+func (a *Allocator) Begin(dryRun bool) *Allocation {
+	if a == nil {
+		return nil
+	}
+	return &Allocation{allocator: a, dryRun: dryRun}
 }
 
-// Update is Create for a Service that replaces old.
-func (a *Allocator) Update(ctx context.Context, object, old map[string]any, dryRun bool) (Finish, error) {
-	return a.allocate(ctx, object, func() (func(bool), error) { return a.services.Update(ctx, object, old, dryRun) })
-}
-
-func (a *Allocator) allocate(ctx context.Context, object map[string]any, do func() (func(bool), error)) (Finish, error) {
+func (a *Allocator) allocate(ctx context.Context, object map[string]any, do func() (func(bool), error)) (finish, error) {
 	select {
 	case a.turn <- struct{}{}:
 		defer func() { <-a.turn }()

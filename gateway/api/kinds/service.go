@@ -12,8 +12,8 @@ import (
 )
 
 // serviceStrategy is service.Strategy with what kube-apiserver does when it allocates cluster IPs and node ports, as far as it needs no
-// range of them: clusterIP and clusterIPs follow each other, a service has IP families, and an update keeps what it leaves out. Revtail
-// allocates no cluster IPs and no ports.
+// range of them: clusterIP and clusterIPs follow each other, a service has IP families, and an update keeps what it leaves out. Where a gateway has
+// ranges, ServiceAllocator has done so before.
 type serviceStrategy struct {
 	objectStrategy
 	rest.DeclarativeValidationStrategy

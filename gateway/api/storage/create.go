@@ -29,8 +29,8 @@ func (s *Store) Create(ctx context.Context, wr *Request) (Result, error) {
 
 // createObject stores an object under a key that must not exist.
 func (s *Store) createObject(ctx context.Context, wr *Request, d object.Object) (done Result, err error) {
-	wr.addresses = s.allocator(wr.Ref)
-	defer func() { wr.finishAllocation(done, err) }()
+	wr.allocation = s.beginAllocation(wr)
+	defer func() { wr.allocation.Finish(done.revision, err) }()
 	generated := d.GetName() == "" && d.GetGenerateName() != ""
 	err = object.SetNamespace(d, wr.Ref)
 	if err == nil {
@@ -92,7 +92,7 @@ func (wr *Request) prepareCreate(ctx context.Context, d object.Object) error {
 	if err := object.CheckSize(d, object.Empty(wr.Resource)); err != nil {
 		return err
 	}
-	if err := wr.allocate(ctx, d, object.Object{}); err != nil {
+	if err := wr.allocation.Create(ctx, d.Object); err != nil {
 		return err
 	}
 	check := wr.checkCreate

@@ -35,8 +35,7 @@ type Request struct {
 	guard       etcdstore.Guard         // the condition of a create; zero: none
 	namespaces  []string                // the Namespaces to create with the object
 	review      *admission.Review       // nil: nothing decides about the write
-	addresses   *addresses.Allocator    // of a Service; nil: clients choose its addresses
-	allocated   addresses.Finish        // nil: nothing is allocated
+	allocation  *addresses.Allocation   // of the addresses of a Service
 	recorded    bool                    // managedFields have the fields that the client has changed
 }
 

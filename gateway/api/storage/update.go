@@ -82,12 +82,12 @@ func (s *Store) Change(ctx context.Context, wr *Request, change func(object.Obje
 	if wr.review, err = s.Admission.Begin(ctx, wr.Ref); err != nil {
 		return Result{}, err
 	}
-	wr.addresses = s.allocator(wr.Ref)
+	wr.allocation = s.beginAllocation(wr)
 	err = s.guaranteedUpdate(ctx, wr.Target, !wr.DryRun, func(a *updateAttempt) (failed error) {
 		if !a.shown() {
 			return status.ObjectNotFound(wr.Ref)
 		}
-		defer func() { wr.finishAllocation(done, failed) }()
+		defer func() { wr.allocation.Finish(done.revision, failed) }()
 		wr.Warnings = wr.Warnings[:warnings]
 		next, failed := change(a.old)
 		if failed == nil {
@@ -136,7 +136,7 @@ func (wr *Request) prepareForUpdate(ctx context.Context, next, old object.Object
 	if err := object.CheckSize(next, old); err != nil {
 		return err
 	}
-	if err := wr.allocate(ctx, next, old); err != nil {
+	if err := wr.allocation.Update(ctx, next.Object, old.Object); err != nil {
 		return err
 	}
 	check := wr.checkUpdate
