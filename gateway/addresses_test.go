@@ -93,9 +93,9 @@ func TestServiceAddresses(t *testing.T) {
 	}
 	for spec, want := range map[string]string{
 		port + `,"clusterIP":"10.96.0.7"`:                                "failed to allocate IP 10.96.0.7: provided IP is already allocated",
-		port + `,"clusterIP":"10.97.0.7"`:                                "The range of valid IPs is 10.96.0.0/24",
-		port + `,"clusterIP":"10.96.0.0"`:                                "is not in the valid range",
-		port + `,"clusterIP":"10.96.0.255"`:                              "is not in the valid range",
+		port + `,"clusterIP":"10.97.0.7"`:                                "the provided network does not match the current range",
+		port + `,"clusterIP":"10.96.0.0"`:                                "the provided network does not match the current range",
+		port + `,"clusterIP":"10.96.0.255"`:                              "the provided network does not match the current range",
 		`"type":"NodePort","ports":[{"port":80,"nodePort":30007}]`:       "provided port is already allocated",
 		`"type":"NodePort","ports":[{"port":80,"nodePort":3000}]`:        "The range of valid ports is 30000-32767",
 		`"type":"NodePort","clusterIP":"10.96.0.9","ports":[{"port":0}]`: "must be between 1 and 65535",

@@ -77,6 +77,12 @@ var allocated = regexp.MustCompile(`^(10\.0\.0\.(1[7-9]|[2-9][0-9]|[12][0-9][0-9
 // firstChosenPort is the first node port that an API server chooses.
 const firstChosenPort = 30086
 
+// chosen reports whether a node port is one that an API server has chosen.
+func chosen(nodePort any) bool {
+	n, _ := nodePort.(int64)
+	return n >= firstChosenPort
+}
+
 // equalAllocated sets the cluster IPs and node ports that an API server has chosen to one value. It removes the fields of what is allocated from
 // managedFields, since kube-apiserver updates these before.
 func equalAllocated(service map[string]any, managers []any) {
@@ -87,9 +93,12 @@ func equalAllocated(service map[string]any, managers []any) {
 	if ips, _ := spec["clusterIPs"].([]any); len(ips) > 0 && allocated.MatchString(ips[0].(string)) {
 		ips[0] = "allocated"
 	}
+	if chosen(spec["healthCheckNodePort"]) {
+		spec["healthCheckNodePort"] = "allocated"
+	}
 	ports, _ := spec["ports"].([]any)
 	for _, port := range ports {
-		if p := port.(map[string]any); p["nodePort"] != nil && p["nodePort"].(float64) >= firstChosenPort {
+		if p := port.(map[string]any); chosen(p["nodePort"]) {
 			p["nodePort"] = "allocated"
 		}
 	}

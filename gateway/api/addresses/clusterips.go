@@ -62,7 +62,7 @@ func (c *clusterIPs) number(ip net.IP) (uint64, bool) {
 func (c *clusterIPs) Allocate(ip net.IP) error {
 	n, ok := c.number(ip)
 	if !ok {
-		return &ipallocator.ErrNotInRange{IP: ip, ValidRange: c.prefix.String()}
+		return ipallocator.ErrMismatchedNetwork
 	}
 	if c.dryRun {
 		if c.has(n) {

@@ -147,9 +147,13 @@ func (wr *Request) validateFields(found []string, refuse func(error) error) erro
 	return nil
 }
 
-// updateManagedFields records the changes from old to next as the client's, unless an apply, or admit, has recorded them already.
+// updateManagedFields records the changes from old to next as the client's, unless an apply, or admit, has recorded them already. What was allocated is
+// not the client's.
 func (wr *Request) updateManagedFields(old, next object.Object) {
 	if wr.PatchType != types.ApplyYAMLPatchType && !wr.recorded {
+		if wr.allocation != nil {
+			next = object.New(wr.allocation.Given(next.Object))
+		}
 		wr.Cache.Fields.Update(wr.change(), old, next)
 	}
 }
