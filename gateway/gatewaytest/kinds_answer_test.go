@@ -48,7 +48,7 @@ func (a apiAnswer) normalized(started time.Time) apiAnswer {
 	}
 	managers, _, _ := unstructured.NestedSlice(body, "metadata", "managedFields") // nil if there are none
 	if body["kind"] == "Service" {
-		equalAllocated(body, managers)
+		equalAllocated(body)
 	}
 	if body["kind"] == "CertificateSigningRequest" { // the user is another one here, and kube-apiserver lets no manager own the spec
 		unstructured.RemoveNestedField(body, "metadata", "managedFields")
@@ -72,7 +72,7 @@ func (a apiAnswer) normalized(started time.Time) apiAnswer {
 
 // allocated matches the cluster IPs that an API server chooses: they are in the upper part of the range of StartKubeAPIServer, or in the one of the
 // ServiceCIDR in testdata/kinds.yaml, from which revtail allocates none.
-var allocated = regexp.MustCompile(`^(10\.0\.0\.(1[7-9]|[2-9][0-9]|[12][0-9][0-9])|10\.9\.0\.[0-9]+)$`)
+var allocated = regexp.MustCompile(`^(10\.0\.0\.(0|1[7-9]|[2-9][0-9]|[12][0-9][0-9])|10\.9\.0\.[0-9]+)$`)
 
 // firstChosenPort is the first node port that an API server chooses.
 const firstChosenPort = 30086
@@ -83,9 +83,8 @@ func chosen(nodePort any) bool {
 	return n >= firstChosenPort
 }
 
-// equalAllocated sets the cluster IPs and node ports that an API server has chosen to one value. It removes the fields of what is allocated from
-// managedFields, since kube-apiserver updates these before.
-func equalAllocated(service map[string]any, managers []any) {
+// equalAllocated sets the cluster IPs and node ports that an API server has chosen to one value.
+func equalAllocated(service map[string]any) {
 	spec, _ := service["spec"].(map[string]any)
 	if ip, _ := spec["clusterIP"].(string); allocated.MatchString(ip) {
 		spec["clusterIP"] = "allocated"
@@ -100,11 +99,6 @@ func equalAllocated(service map[string]any, managers []any) {
 	for _, port := range ports {
 		if p := port.(map[string]any); chosen(p["nodePort"]) {
 			p["nodePort"] = "allocated"
-		}
-	}
-	for _, m := range managers {
-		for _, field := range []string{"f:clusterIP", "f:clusterIPs", "f:ipFamilies", "f:ipFamilyPolicy"} {
-			unstructured.RemoveNestedField(m.(map[string]any), "fieldsV1", "f:spec", field)
 		}
 	}
 }

@@ -54,21 +54,21 @@ func TestServiceAddressesAreThoseOfAKubeAPIServer(t *testing.T) {
 		create(fmt.Sprint("s", i), spec)
 	}
 	for _, change := range []struct {
-		name string
-		spec map[string]any
+		name, becomes string
+		spec          map[string]any
 	}{
-		{"s0", map[string]any{"type": "NodePort"}},
-		{"s0", map[string]any{"clusterIP": "10.0.0.9"}},
-		{"s0", map[string]any{"clusterIP": ""}},
-		{"s0", map[string]any{"type": "ExternalName", "externalName": "example.com"}},
-		{"s0", map[string]any{"type": "ClusterIP", "externalName": nil}},
-		{"s1", map[string]any{"type": "ClusterIP"}},
-		{"s6", map[string]any{"type": "ExternalName", "externalName": "example.com", "clusterIP": nil, "clusterIPs": nil}},
-		{"s19", map[string]any{"type": "NodePort", "ports": []any{map[string]any{"port": 80, "nodePort": 30009}}}},
-		{"s21", map[string]any{"ports": []any{map[string]any{"port": 80, "nodePort": 30010}}}},
-		{"s21", map[string]any{"ports": []any{map[string]any{"port": 80, "nodePort": 30053}}}},
+		{"s0", "a NodePort", map[string]any{"type": "NodePort"}},
+		{"s0", "another IP", map[string]any{"clusterIP": "10.0.0.9"}},
+		{"s0", "no IP", map[string]any{"clusterIP": ""}},
+		{"s0", "an ExternalName", map[string]any{"type": "ExternalName", "externalName": "example.com"}},
+		{"s0", "a ClusterIP", map[string]any{"type": "ClusterIP", "externalName": nil}},
+		{"s1", "a ClusterIP", map[string]any{"type": "ClusterIP"}},
+		{"s6", "an ExternalName", map[string]any{"type": "ExternalName", "externalName": "example.com", "clusterIP": nil, "clusterIPs": nil}},
+		{"s19", "a NodePort", map[string]any{"type": "NodePort", "ports": []any{map[string]any{"port": 80, "nodePort": 30009}}}},
+		{"s21", "another port", map[string]any{"ports": []any{map[string]any{"port": 80, "nodePort": 30010}}}},
+		{"s21", "a taken port", map[string]any{"ports": []any{map[string]any{"port": 80, "nodePort": 30053}}}},
 	} {
-		o.try(fmt.Sprintf("change %s to %v", change.name, change.spec), mergePatch(services+"/"+change.name+asTest, map[string]any{"spec": change.spec}))
+		o.try(change.name+" becomes "+change.becomes, mergePatch(services+"/"+change.name+asTest, map[string]any{"spec": change.spec}))
 	}
 	create("heir-of-s6", map[string]any{"ports": ports, "clusterIP": "10.0.0.7"})
 	create("heir-of-s21", map[string]any{"type": "NodePort", "ports": []any{map[string]any{"port": 80, "nodePort": 30007}}})

@@ -76,7 +76,9 @@ func allocatedMembers(object map[string]any) map[string]any {
 	spec, _ := object["spec"].(map[string]any)
 	given := make(map[string]any)
 	for _, member := range members {
-		given[member] = spec[member]
+		if value := spec[member]; value != "" { // which is none
+			given[member] = value
+		}
 	}
 	ports, _ := spec["ports"].([]any)
 	nodePorts := make([]any, 0, len(ports))

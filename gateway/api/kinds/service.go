@@ -94,6 +94,7 @@ func followClusterIP(next, before *core.ServiceSpec) {
 // selector has both families.
 func setFamilies(spec *core.ServiceSpec) {
 	if spec.Type == core.ServiceTypeExternalName {
+		spec.InternalTrafficPolicy = nil // a kube-apiserver stores one that the Service had before, and does not show it
 		return
 	}
 	both := spec.ClusterIP == core.ClusterIPNone && len(spec.Selector) == 0 && spec.IPFamilyPolicy == nil && len(spec.IPFamilies) == 0
