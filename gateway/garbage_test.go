@@ -153,7 +153,7 @@ func TestDeleteEmptyNamespace(t *testing.T) {
 		if dry["status"].(map[string]any)["phase"] != "Terminating" {
 			t.Errorf("a dry run is answered with %v", dry)
 		}
-		if a := b.must(http.StatusOK, http.MethodDelete, namespaceDemo, "").json(t); a["status"] != "Success" {
+		if a := b.must(http.StatusOK, http.MethodDelete, namespaceDemo, "").json(t); a["kind"] != "Namespace" {
 			t.Errorf("DELETE is answered with %v", a)
 		}
 		b.must(http.StatusNotFound, http.MethodGet, namespaceDemo, "")

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"revtail/etcdstore"
 	"revtail/gateway/access"
@@ -17,8 +20,13 @@ import (
 	"revtail/gateway/access/authorization"
 	"revtail/gateway/access/flowcontrol"
 	"revtail/gateway/access/serviceaccount"
+	"revtail/gateway/api/addresses"
+	"revtail/gateway/api/admission"
+	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/changes"
+	"revtail/gateway/api/informer"
 	"revtail/gateway/api/mount"
+	"revtail/gateway/api/storage"
 	"revtail/gateway/api/upstream"
 	"revtail/gateway/claim"
 	"revtail/gateway/config/buildinfo"
@@ -62,8 +70,12 @@ type Options struct {
 	ExternalGarbageCollector bool // kube-controller-manager, or another program, does, and what propagation policies say; empties namespaces; keeps the status of ResourceQuotas; makes ServiceAccounts. Kubelets delete Pods
 	CreateNamespaces         bool // default and kube-system, at the start
 	RequireNamespaces        bool // nothing is created in a namespace without a Namespace
-	GracefulDeletion         bool // Pods on a node stay until its kubelet deletes them
-	GarbageCollectorLimit    int  // of deletions an hour for owners that no client has deleted; zero: 100, and a tenth of a resource
+	// ServiceClusterIPs are one network of the cluster IPs of Services, or one of each family, of which the first is the default; nil: clients choose the
+	// addresses of Services.
+	ServiceClusterIPs     []netip.Prefix
+	ServiceNodePorts      utilnet.PortRange // with ServiceClusterIPs
+	GracefulDeletion      bool              // Pods on a node stay until its kubelet deletes them
+	GarbageCollectorLimit int               // of deletions an hour for owners that no client has deleted; zero: 100, and a tenth of a resource
 
 	Authenticator *authentication.Authenticator       // nil: all requests are anonymous
 	Policy        *reload.File[*authorization.Policy] // nil: all authenticated requests are allowed, unless Delegate is set
@@ -115,4 +127,29 @@ func (o *Options) complete() error {
 		o.Logger = slog.Default()
 	}
 	return nil
+}
+
+// newStore returns the store of the resources of a catalog.
+func (o *Options) newStore(resources *catalog.Catalog, control *access.Control) (*storage.Store, error) {
+	allocator, err := o.newAddresses(resources)
+	if err != nil {
+		return nil, fmt.Errorf("gateway: %w", err)
+	}
+	return storage.New(storage.Config{
+		Etcd: o.Store, Prefix: o.Prefix, Claim: o.Claim, Catalog: resources, Logger: o.Logger, Audit: control.AuditOwn,
+		Admission: admission.New(admission.Config{Catalog: resources, Authorizer: control.Authorizer(), Logger: o.Logger, Controlled: o.ExternalGarbageCollector}),
+		Collect:   o.GarbageCollector, CollectedElsewhere: o.ExternalGarbageCollector, CollectLimit: o.GarbageCollectorLimit,
+		GracefulDeletion: o.GracefulDeletion || o.ExternalGarbageCollector, CreateNamespaces: o.CreateNamespaces, RequireNamespaces: o.RequireNamespaces, Addresses: allocator,
+	}), nil
+}
+
+// newAddresses returns the allocator of the addresses of Services; nil: clients choose them.
+func (o *Options) newAddresses(resources *catalog.Catalog) (*addresses.Allocator, error) {
+	if len(o.ServiceClusterIPs) == 0 {
+		return nil, nil //nolint:nilnil // see above
+	}
+	services := informer.Source{Catalog: resources, Resource: corev1.SchemeGroupVersion.WithResource("services")}
+	return addresses.New(addresses.Config{
+		Store: o.Store, Logger: o.Logger, Key: "revtail/addresses" + o.Prefix + "/", Services: services.Cache, Ranges: o.ServiceClusterIPs, NodePorts: o.ServiceNodePorts,
+	})
 }

@@ -13,7 +13,6 @@ import (
 	"revtail/gateway/access/cputime"
 	"revtail/gateway/access/flowcontrol"
 	"revtail/gateway/api"
-	"revtail/gateway/api/admission"
 	"revtail/gateway/api/apiservices"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/mount"
@@ -74,13 +73,12 @@ func New(options Options) (*Server, error) {
 		Access: control, Processor: cputime.New(0), Responder: responder, Logger: options.Logger, Opened: chain.EndSpan,
 	}
 	watches.Registry.Pool = flows.Watches
+	store, err := options.newStore(resources, control)
+	if err != nil {
+		return nil, err
+	}
 	s := &Server{
-		catalog: resources, loops: loops, watches: watches,
-		store: storage.New(storage.Config{
-			Etcd: options.Store, Prefix: options.Prefix, Claim: options.Claim, Catalog: resources, Logger: options.Logger, Audit: control.AuditOwn,
-			Admission: admission.New(admission.Config{Catalog: resources, Authorizer: control.Authorizer(), Logger: options.Logger, Controlled: options.ExternalGarbageCollector}),
-			Collect:   options.GarbageCollector, CollectedElsewhere: options.ExternalGarbageCollector, CollectLimit: options.GarbageCollectorLimit, GracefulDeletion: options.GracefulDeletion || options.ExternalGarbageCollector, CreateNamespaces: options.CreateNamespaces, RequireNamespaces: options.RequireNamespaces,
-		}),
+		catalog: resources, store: store, loops: loops, watches: watches,
 		keys: keys.New(keys.Config{
 			Store: options.Store, Timeline: line, Policy: policy, Access: control, Claim: options.Claim, Filters: filters, Responder: responder,
 			Logger: options.Logger, Watches: watches, Flows: flows,

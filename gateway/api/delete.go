@@ -23,17 +23,17 @@ func (h *Handler) serveDelete(w http.ResponseWriter, r *http.Request, t catalog.
 	}
 	ctx, cancel := context.WithTimeout(h.clientContext(w, r), request.Timeout)
 	defer cancel()
-	kept, uid, err := h.Store.Delete(ctx, t, options)
+	deleted, err := h.Store.Delete(ctx, t, options)
 	switch {
 	case err != nil:
 		return err
-	case kept != nil && options.OrphanDependents != nil && !*options.OrphanDependents: //nolint:staticcheck // old clients send it
-		return h.respondObject(w, r, t, f, http.StatusAccepted, kept)
-	case kept != nil:
-		return h.respondObject(w, r, t, f, http.StatusOK, kept)
+	case deleted.Kept && options.OrphanDependents != nil && !*options.OrphanDependents: //nolint:staticcheck // old clients send it
+		return h.respondObject(w, r, t, f, http.StatusAccepted, deleted.Object)
+	case deleted.Object != nil:
+		return h.respondObject(w, r, t, f, http.StatusOK, deleted.Object)
 	}
 	success := &metav1.Status{Status: metav1.StatusSuccess, Details: &metav1.StatusDetails{
-		Name: t.Scope.Name, Group: t.Resource.Group, Kind: t.Resource.Plural, UID: uid}}
+		Name: t.Scope.Name, Group: t.Resource.Group, Kind: t.Resource.Plural, UID: deleted.UID}}
 	respondStatus(w, r, f, success)
 	return nil
 }

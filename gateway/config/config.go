@@ -95,6 +95,8 @@ type Config struct {
 	GarbageCollectorLimit    int  // zero: the default of the collector
 	CreateNamespaces         bool
 	RequireNamespaces        bool
+	ServiceClusterIPRange    []string // networks; empty: clients choose the cluster IPs
+	ServiceNodePortRange     string
 
 	OTLPEndpoint  string  // empty: no traces
 	OTLPProtocol  string  // OTLPGRPC or OTLPHTTP
@@ -147,12 +149,15 @@ func Default() Config {
 		HistoryRetention:  7 * 24 * time.Hour,
 		HistoryMaxSize:    10 << 30,
 		GarbageCollector:  true,
-		OTLPProtocol:      OTLPGRPC,
-		TraceSampling:     1,
-		LogFormat:         LogAuto,
-		LogLevel:          slog.LevelInfo,
-		StartupTimeout:    30 * time.Second,
-		DrainGrace:        15 * time.Second,
+
+		ServiceNodePortRange: "30000-32767",
+
+		OTLPProtocol:   OTLPGRPC,
+		TraceSampling:  1,
+		LogFormat:      LogAuto,
+		LogLevel:       slog.LevelInfo,
+		StartupTimeout: 30 * time.Second,
+		DrainGrace:     15 * time.Second,
 	}
 }
 

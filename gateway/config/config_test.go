@@ -87,6 +87,8 @@ var samples = map[string]struct {
 	"history-max-size":                     {"1.5GiB", "HistoryMaxSize", Bytes(3 << 29)},
 	"create-namespaces":                    {"true", "CreateNamespaces", true},
 	"require-namespaces":                   {"true", "RequireNamespaces", true},
+	"service-cluster-ip-range":             {"10.96.0.0/16, fd00::/108", "ServiceClusterIPRange", []string{"10.96.0.0/16", "fd00::/108"}},
+	"service-node-port-range":              {"30000-30100", "ServiceNodePortRange", "30000-30100"},
 	"garbage-collector":                    {"false", "GarbageCollector", false},
 	"external-garbage-collector":           {"true", "ExternalGarbageCollector", true},
 	"garbage-collector-limit":              {"250", "GarbageCollectorLimit", 250},
@@ -180,7 +182,7 @@ func TestEveryFieldIsAnOptionAndIsRead(t *testing.T) {
 	for name, sample := range samples {
 		optionOf[sample.field] = name
 	}
-	read := fieldsRead(t, "config.go", "credentials.go", "../../cmd/revtail/*/*.go", "../../cmd/revtail/serve/*/*.go")
+	read := fieldsRead(t, "config.go", "credentials.go", "service_addresses.go", "../../cmd/revtail/*/*.go", "../../cmd/revtail/serve/*/*.go")
 	for field := range reflect.TypeFor[Config]().Fields() {
 		if !field.IsExported() {
 			continue

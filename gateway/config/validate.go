@@ -30,12 +30,13 @@ var exclusions = []struct {
 	{"--kube-apiserver, which decides about requests", Config.hasKubeAPIServer, []string{"anonymous", "token-file", "oidc-issuer-url", "policy-file", "service-account-issuer"}},
 	{"no --kube-apiserver", func(c Config) bool { return !c.hasKubeAPIServer() },
 		[]string{"kube-apiserver-ca-file", "authentication-kubeconfig", "proxy-client-cert-file", "proxy-client-key-file", "forward-resources"}},
+	{"no --service-cluster-ip-range", func(c Config) bool { return len(c.ServiceClusterIPRange) == 0 }, []string{"service-node-port-range"}},
 	{"no --history-dir", func(c Config) bool { return c.HistoryDir == "" }, []string{"history-resources", "history-keys", "history-from"}},
 	{"no --history-from", func(c Config) bool { return c.HistoryFrom == "" }, []string{"history-from-ca-file", "history-from-cert-file", "history-from-key-file", "history-from-token-file"}},
 	{"no --otlp-endpoint", func(c Config) bool { return c.OTLPEndpoint == "" }, []string{"otlp-protocol", "trace-sampling"}},
 	{"no --audit-log-path", func(c Config) bool { return c.AuditLogPath == "" }, []string{"audit-level"}},
 	{"--cluster, which only reads", func(c Config) bool { return c.Cluster },
-		[]string{"adopt", "writable", "keys-writable", "encryption-keys", "history", "create-namespaces", "require-namespaces", "garbage-collector", "external-garbage-collector", "garbage-collector-limit"}},
+		[]string{"adopt", "writable", "keys-writable", "encryption-keys", "history", "create-namespaces", "require-namespaces", "service-cluster-ip-range", "garbage-collector", "external-garbage-collector", "garbage-collector-limit"}},
 	{"an embedded etcd (no --etcd-endpoints)", func(c Config) bool { return !c.External() }, []string{"etcd-cacert", "etcd-cert", "etcd-key"}},
 }
 
@@ -53,7 +54,7 @@ func (c Config) excluded(name string) string {
 func (c Config) Validate() error {
 	return errors.Join(
 		c.validateExclusions(), c.validateBuild(), c.validateListen(), c.validateAdminListen(), c.validateAccess(), c.validateServiceAccounts(), c.validateKubeAPIServer(), c.validateBrowsers(), c.validateEndpoints(), c.validateCredentials(),
-		validatePrefix(c.EtcdPrefix), c.validateCluster(), c.validateKeys(), c.validateEncryptionKeys(), c.validateRecorded(), c.validateHistoryFrom(), c.validateCollector(), c.validateMounts(), c.validateTimes(), c.validateTracing(), c.validateLog())
+		validatePrefix(c.EtcdPrefix), c.validateCluster(), c.validateKeys(), c.validateEncryptionKeys(), c.validateRecorded(), c.validateHistoryFrom(), c.validateCollector(), c.validateServiceAddresses(), c.validateMounts(), c.validateTimes(), c.validateTracing(), c.validateLog())
 }
 
 func (c Config) validateExclusions() error {

@@ -38,8 +38,8 @@ func (a apiAnswer) dropManagedFields() {
 	unstructured.RemoveNestedField(body, "metadata", "managedFields")
 }
 
-// normalized returns the answer with one value for what differs by nature: uids, the resourceVersion, and when a server did something. A
-// Service lacks what differs because revtail allocates no cluster IPs.
+// normalized returns the answer with one value for what differs by nature: uids, the resourceVersion, when a server did something, and
+// the addresses of a Service.
 func (a apiAnswer) normalized(started time.Time) apiAnswer {
 	a.Body = normalized(a.Body, started)
 	body, _ := a.Body.(map[string]any)
@@ -48,7 +48,7 @@ func (a apiAnswer) normalized(started time.Time) apiAnswer {
 	}
 	managers, _, _ := unstructured.NestedSlice(body, "metadata", "managedFields") // nil if there are none
 	if body["kind"] == "Service" {
-		dropAllocated(body, managers)
+		equalAllocated(body)
 	}
 	if body["kind"] == "CertificateSigningRequest" { // the user is another one here, and kube-apiserver lets no manager own the spec
 		unstructured.RemoveNestedField(body, "metadata", "managedFields")
@@ -70,20 +70,35 @@ func (a apiAnswer) normalized(started time.Time) apiAnswer {
 	return a
 }
 
-// allocated matches the cluster IPs that kube-apiserver allocates: they are in the range of StartKubeAPIServer, or in that of the ServiceCIDR
-// in testdata/kinds.yaml.
-var allocated = regexp.MustCompile(`^10\.[09]\.0\.`)
+// allocated matches the cluster IPs that an API server chooses: they are in the upper part of the range of StartKubeAPIServer, or in the one of the
+// ServiceCIDR in testdata/kinds.yaml, from which revtail allocates none.
+var allocated = regexp.MustCompile(`^(10\.0\.0\.(0|1[7-9]|[2-9][0-9]|[12][0-9][0-9])|10\.9\.0\.[0-9]+)$`)
 
-// dropAllocated removes the cluster IPs that kube-apiserver has allocated from a Service, since revtail allocates none. It removes the fields
-// that kube-apiserver sets when it allocates from managedFields, since kube-apiserver updates these before.
-func dropAllocated(service map[string]any, managers []any) {
-	if address, _, _ := unstructured.NestedString(service, "spec", "clusterIP"); allocated.MatchString(address) {
-		unstructured.RemoveNestedField(service, "spec", "clusterIP")
-		unstructured.RemoveNestedField(service, "spec", "clusterIPs")
+// firstChosenPort is the first node port that an API server chooses.
+const firstChosenPort = 30086
+
+// chosen reports whether a node port is one that an API server has chosen.
+func chosen(nodePort any) bool {
+	n, _ := nodePort.(int64)
+	return n >= firstChosenPort
+}
+
+// equalAllocated sets the cluster IPs and node ports that an API server has chosen to one value.
+func equalAllocated(service map[string]any) {
+	spec, _ := service["spec"].(map[string]any)
+	if ip, _ := spec["clusterIP"].(string); allocated.MatchString(ip) {
+		spec["clusterIP"] = "allocated"
 	}
-	for _, m := range managers {
-		for _, field := range []string{"f:clusterIP", "f:clusterIPs", "f:ipFamilies", "f:ipFamilyPolicy"} {
-			unstructured.RemoveNestedField(m.(map[string]any), "fieldsV1", "f:spec", field)
+	if ips, _ := spec["clusterIPs"].([]any); len(ips) > 0 && allocated.MatchString(ips[0].(string)) {
+		ips[0] = "allocated"
+	}
+	if chosen(spec["healthCheckNodePort"]) {
+		spec["healthCheckNodePort"] = "allocated"
+	}
+	ports, _ := spec["ports"].([]any)
+	for _, port := range ports {
+		if p := port.(map[string]any); chosen(p["nodePort"]) {
+			p["nodePort"] = "allocated"
 		}
 	}
 }

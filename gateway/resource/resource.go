@@ -33,6 +33,8 @@ type Resource struct {
 	CreateOnUpdate bool
 	// UnconditionalUpdate says that a PUT may leave out resourceVersion.
 	UnconditionalUpdate bool
+	// ReturnsDeleted says that a DELETE is answered with the object, as Kubernetes does for some kinds, and not with a Status.
+	ReturnsDeleted bool
 	// GoType is the Go type of the kind, for strategic merge patches and protobuf; nil where there is none.
 	GoType any
 	// Defaults sets missing fields of a stored object, in place; nil: there are no defaults. Schema.Complete sets those of a new object.
@@ -157,6 +159,9 @@ func (r *Resource) Key(root string, scope Scope) string {
 	}
 	return r.Prefix(root) + scope.Path()
 }
+
+// IsServices reports whether the objects are Services.
+func (r *Resource) IsServices() bool { return r.Group == "" && r.Plural == "services" }
 
 // IsNamespaces reports whether the objects are Namespaces.
 func (r *Resource) IsNamespaces() bool { return r.Group == "" && r.Plural == "namespaces" }

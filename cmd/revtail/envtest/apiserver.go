@@ -26,13 +26,19 @@ var passedOn = []string{
 	"api-audiences", "audit-log-path", "encryption-provider-config", "etcd-prefix", "max-mutating-requests-inflight", "max-requests-inflight",
 	"oidc-ca-file", "oidc-client-id", "oidc-groups-claim", "oidc-groups-prefix", "oidc-issuer-url", "oidc-username-claim", "oidc-username-prefix",
 	"service-account-issuer", "service-account-key-file", "service-account-max-token-expiration", "service-account-signing-key-file",
-	"client-ca-file", "tls-cert-file", "tls-private-key-file",
+	"client-ca-file", "tls-cert-file", "tls-private-key-file", clusterIPRange, "service-node-port-range",
 }
 
 // renamed are the flags of a kube-apiserver for which revtail serve has another name.
 var renamed = map[string]string{
 	"etcd-servers": "etcd-endpoints", "etcd-cafile": "etcd-cacert", "etcd-certfile": "etcd-cert", "etcd-keyfile": "etcd-key",
 }
+
+// clusterIPRange is the flag for the network of the cluster IPs of Services. Its default is that of a kube-apiserver.
+const (
+	clusterIPRange        = "service-cluster-ip-range"
+	defaultClusterIPRange = "10.0.0.0/24"
+)
 
 // namespaceLifecycle is the admission plugin that refuses objects in a namespace that does not exist.
 const namespaceLifecycle = "NamespaceLifecycle"
@@ -109,6 +115,9 @@ func (a *apiServer) serveArgs(flags *pflag.FlagSet) ([]string, error) {
 		"--bootstrap", "--graceful-deletion", "--garbage-collector=false", "--drain-delay=0", "--drain-grace=1s"}
 	if !slices.Contains(a.disabledPlugins, namespaceLifecycle) {
 		out = append(out, "--require-namespaces")
+	}
+	if !flags.Changed(clusterIPRange) {
+		out = append(out, "--"+clusterIPRange, defaultClusterIPRange)
 	}
 	flags.Visit(func(f *pflag.Flag) {
 		if own, ok := renamed[f.Name]; ok {

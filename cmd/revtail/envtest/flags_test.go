@@ -32,6 +32,27 @@ func TestIgnoreEnvironment(t *testing.T) {
 	}
 }
 
+// TestClusterIPRange checks that Services get addresses as from a kube-apiserver, whose flag has a default.
+func TestClusterIPRange(t *testing.T) {
+	for given, want := range map[string]string{"": "10.0.0.0/24", "--service-cluster-ip-range=10.1.0.0/16": "10.1.0.0/16"} {
+		serve := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+		for _, own := range renamed {
+			serve.String(own, "", "")
+		}
+		serve.String("tls-cert-file", "", "")
+		serve.String(clusterIPRange, "", "")
+		var a apiServer
+		flags := a.flags(serve)
+		if err := flags.Parse(slices.DeleteFunc([]string{"--tls-cert-file=x", given}, func(arg string) bool { return arg == "" })); err != nil {
+			t.Fatal(err)
+		}
+		args, err := a.serveArgs(flags)
+		if at := slices.Index(args, "--"+clusterIPRange); err != nil || at < 0 || args[at+1] != want || slices.Contains(args[at+1:], "--"+clusterIPRange) {
+			t.Errorf("%q: %q, %v, want %s", given, args, err, want)
+		}
+	}
+}
+
 func TestNamespacesAreRequired(t *testing.T) {
 	for plugins, want := range map[string]bool{"": true, "--disable-admission-plugins=ServiceAccount": true, "--disable-admission-plugins=ServiceAccount,NamespaceLifecycle": false} {
 		serve := pflag.NewFlagSet("serve", pflag.ContinueOnError)

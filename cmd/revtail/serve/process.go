@@ -139,9 +139,17 @@ func (p *process) openGateway(ctx context.Context) (err error) {
 	if !cfg.LimitsWatches() {
 		cfg.MaxWatchesPerUser = 0
 	}
+	clusterIPs, err := cfg.ClusterIPRanges()
+	if err != nil {
+		return err
+	}
+	nodePorts, err := cfg.NodePorts()
+	if err != nil {
+		return err
+	}
 	p.gateway, err = gateway.New(gateway.Options{
 		Store: p.store, History: p.history, Prefix: cfg.EtcdPrefix, Claim: p.claim, Cluster: cfg.Cluster, Logger: p.logger, Build: p.build,
-		GarbageCollector: cfg.GarbageCollector, ExternalGarbageCollector: cfg.ExternalGarbageCollector, GarbageCollectorLimit: cfg.GarbageCollectorLimit, CreateNamespaces: cfg.CreateNamespaces, RequireNamespaces: cfg.RequireNamespaces, GracefulDeletion: p.standIn.graceful,
+		GarbageCollector: cfg.GarbageCollector, ExternalGarbageCollector: cfg.ExternalGarbageCollector, GarbageCollectorLimit: cfg.GarbageCollectorLimit, CreateNamespaces: cfg.CreateNamespaces, RequireNamespaces: cfg.RequireNamespaces, ServiceClusterIPs: clusterIPs, ServiceNodePorts: nodePorts, GracefulDeletion: p.standIn.graceful,
 		Mounts: cfg.Mounts, Metrics: p.metrics(), Problems: p.problems, Tracing: p.tracer,
 		EncryptionProblems: p.encryptionProblems(), EncryptionFailure: p.decryption.failureOfCluster(),
 		Delegate: p.kubeAPIServer.decides(), Upstream: p.kubeAPIServer.forwards(), Forwarded: p.kubeAPIServer.forwardsReads(), UpstreamProblems: p.kubeAPIServer.problems(),

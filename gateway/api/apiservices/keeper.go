@@ -242,7 +242,7 @@ func (k *keeper) remove(ctx context.Context, o *watchcache.Object) error {
 	if err := k.store.Claim.Verify(ctx); err != nil {
 		return err
 	}
-	_, _, err := k.store.Delete(ctx, k.target(o), &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion}})
+	_, err := k.store.Delete(ctx, k.target(o), &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion}})
 	return unlessChanged(err)
 }
 

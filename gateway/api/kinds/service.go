@@ -12,8 +12,8 @@ import (
 )
 
 // serviceStrategy is service.Strategy with what kube-apiserver does when it allocates cluster IPs and node ports, as far as it needs no
-// range of them: clusterIP and clusterIPs follow each other, a service has IP families, and an update keeps what it leaves out. Revtail
-// allocates no cluster IPs and no ports.
+// range of them: clusterIP and clusterIPs follow each other, a service has IP families, and an update keeps what it leaves out. Where a gateway has
+// ranges, ServiceAllocator has done so before.
 type serviceStrategy struct {
 	objectStrategy
 	rest.DeclarativeValidationStrategy
@@ -94,6 +94,7 @@ func followClusterIP(next, before *core.ServiceSpec) {
 // selector has both families.
 func setFamilies(spec *core.ServiceSpec) {
 	if spec.Type == core.ServiceTypeExternalName {
+		spec.InternalTrafficPolicy = nil // a kube-apiserver stores one that the Service had before, and does not show it
 		return
 	}
 	both := spec.ClusterIP == core.ClusterIPNone && len(spec.Selector) == 0 && spec.IPFamilyPolicy == nil && len(spec.IPFamilies) == 0

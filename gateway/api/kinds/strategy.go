@@ -148,12 +148,16 @@ func (s *strategy) internal(object map[string]any) (runtime.Object, error) {
 
 // replace sets an object to the contents of an internal one. It keeps the managed fields.
 func (s *strategy) replace(object map[string]any, internal runtime.Object) error {
-	typed, err := legacyscheme.Scheme.UnsafeConvertToVersion(internal, s.kind.GroupVersion())
+	return replace(object, internal, s.kind)
+}
+
+func replace(object map[string]any, internal runtime.Object, kind schema.GroupVersionKind) error {
+	typed, err := legacyscheme.Scheme.UnsafeConvertToVersion(internal, kind.GroupVersion())
 	if err != nil {
 		return err
 	}
 	legacyscheme.Scheme.Default(typed) // kube-apiserver sets the defaults of what it reads: the strategy may have removed some
-	contents, err := encode(typed, s.kind, object)
+	contents, err := encode(typed, kind, object)
 	if err != nil {
 		return err
 	}

@@ -84,7 +84,7 @@ func (p *Pods) evictRunning(ctx context.Context, t catalog.Target, pod *corev1.P
 func (p *Pods) remove(ctx context.Context, t catalog.Target, options *metav1.DeleteOptions) error {
 	t.Subresource = ""
 	if len(options.DryRun) > 0 {
-		_, _, err := p.Store.Delete(ctx, t, options)
+		_, err := p.Store.Delete(ctx, t, options)
 		return err
 	}
 	done, err := p.change(ctx, t, resource.EvictionSubresource, false, func(pod object.Object) error {
@@ -98,7 +98,7 @@ func (p *Pods) remove(ctx context.Context, t catalog.Target, options *metav1.Del
 		options = options.DeepCopy()
 		*options.Preconditions.ResourceVersion = strconv.FormatInt(int64(done.Revision()), 10)
 	}
-	_, _, err = p.Store.Delete(ctx, t, options)
+	_, err = p.Store.Delete(ctx, t, options)
 	return err
 }
 

@@ -28,9 +28,11 @@ func (s *Store) Create(ctx context.Context, wr *Request) (Result, error) {
 }
 
 // createObject stores an object under a key that must not exist.
-func (s *Store) createObject(ctx context.Context, wr *Request, d object.Object) (Result, error) {
+func (s *Store) createObject(ctx context.Context, wr *Request, d object.Object) (done Result, err error) {
+	wr.allocation = s.beginAllocation(wr)
+	defer func() { wr.allocation.Finish(done.revision, err) }()
 	generated := d.GetName() == "" && d.GetGenerateName() != ""
-	err := object.SetNamespace(d, wr.Ref)
+	err = object.SetNamespace(d, wr.Ref)
 	if err == nil {
 		err = s.RequireNamespace(ctx, wr.Ref)
 	}
@@ -54,7 +56,7 @@ func (s *Store) createObject(ctx context.Context, wr *Request, d object.Object) 
 		if err = wr.review.Confirm(ctx, wr.Sent, d, object.Object{}); err != nil {
 			return Result{}, err
 		}
-		done := Result{scope: resource.Scope{Namespace: wr.Scope.Namespace, Name: d.GetName()}, Created: true}
+		done = Result{scope: resource.Scope{Namespace: wr.Scope.Namespace, Name: d.GetName()}, Created: true}
 		done.value, done.revision, err = putObject(wr.Resource, d, func(value []byte) (etcdstore.Revision, error) {
 			return s.put(ctx, wr, wr.Resource.Key(s.Prefix, done.scope), value)
 		})
@@ -88,6 +90,9 @@ func (wr *Request) prepareCreate(ctx context.Context, d object.Object) error {
 		object.GenerateName(d)
 	}
 	if err := object.CheckSize(d, object.Empty(wr.Resource)); err != nil {
+		return err
+	}
+	if err := wr.allocation.Create(ctx, d.Object); err != nil {
 		return err
 	}
 	check := wr.checkCreate

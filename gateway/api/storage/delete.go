@@ -21,17 +21,24 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// Delete deletes an object. If the object has finalizers, Delete sets its deletionTimestamp and returns it as kept.
-func (s *Store) Delete(ctx context.Context, t catalog.Target, options *metav1.DeleteOptions) (kept []byte, uid types.UID, err error) {
+// Deletion is the result of a DELETE.
+type Deletion struct {
+	UID    types.UID
+	Kept   bool   // the object has finalizers or a grace period, and now a deletionTimestamp
+	Object []byte // for the client; nil: a Status is the answer
+}
+
+// Delete deletes an object, or sets the deletionTimestamp of one that is kept.
+func (s *Store) Delete(ctx context.Context, t catalog.Target, options *metav1.DeleteOptions) (Deletion, error) {
 	return s.delete(ctx, t, options, t.Scope.Name)
 }
 
 // delete is Delete. named is the name in the request, which is empty if that deletes a collection.
-func (s *Store) delete(ctx context.Context, t catalog.Target, options *metav1.DeleteOptions, named string) (kept []byte, uid types.UID, err error) {
+func (s *Store) delete(ctx context.Context, t catalog.Target, options *metav1.DeleteOptions, named string) (done Deletion, err error) {
 	dryRun := len(options.DryRun) > 0
 	review, err := s.Admission.Begin(ctx, t.Ref)
 	if err != nil {
-		return nil, "", err
+		return Deletion{}, err
 	}
 	err = s.guaranteedUpdate(ctx, t, !dryRun && !t.IsNamespace(), func(a *updateAttempt) (err error) {
 		if err := object.CheckPreconditions(t.Ref, options.Preconditions, a.old.GetUID(), strconv.FormatInt(int64(a.object.Revision), 10)); err != nil {
@@ -40,7 +47,7 @@ func (s *Store) delete(ctx context.Context, t catalog.Target, options *metav1.De
 		if err := review.ConfirmDelete(ctx, options, named, a.old); err != nil {
 			return err
 		}
-		kept, uid = nil, a.old.GetUID()
+		done = Deletion{UID: a.old.GetUID()}
 		marked, graceful := a.old, false
 		if a.shown() {
 			marked = s.keptForDependents(t.Resource, catalog.KeptForCleanup(t.Resource, a.old), options)
@@ -52,15 +59,37 @@ func (s *Store) delete(ctx context.Context, t catalog.Target, options *metav1.De
 		case t.Resource == customresource.Kind() && a.shown() && s.Claim.State().IsForeign():
 			err = s.checkDeletable(t.Ref)
 		case t.IsNamespace() && a.shown():
-			kept, err = s.deleteNamespace(ctx, t, a, dryRun)
+			done.Object, err = s.deleteNamespace(ctx, t, a, dryRun)
+			done.Kept = done.Object != nil
 		case graceful || len(marked.GetFinalizers()) > 0:
-			kept, err = s.markDeleted(ctx, t, marked, a, dryRun)
-		case !dryRun:
-			_, err = s.deleteKey(ctx, a, t.Ref)
+			done.Object, err = s.markDeleted(ctx, t, marked, a, dryRun)
+			done.Kept = true
+		default:
+			done.Object, err = s.remove(ctx, t, a, dryRun)
 		}
 		return err
 	})
-	return kept, uid, err
+	return done, err
+}
+
+// remove deletes an object from etcd, and returns it if the answer has it.
+func (s *Store) remove(ctx context.Context, t catalog.Target, a *updateAttempt, dryRun bool) ([]byte, error) {
+	last := Result{scope: t.Scope, revision: a.object.Revision}
+	if !dryRun {
+		var err error
+		if last.revision, err = s.deleteKey(ctx, a, t.Ref); err != nil {
+			return nil, err
+		}
+	}
+	if !t.Resource.ReturnsDeleted || !a.shown() {
+		return nil, nil
+	}
+	value, err := encode(t.Resource, a.old)
+	if err != nil {
+		return nil, err
+	}
+	last.value = value
+	return last.Object(t)
 }
 
 // keptForDependents returns an object with the garbage collector's finalizer for a propagation policy, and without its other finalizer.
@@ -120,7 +149,7 @@ func (s *Store) DeleteCollection(ctx context.Context, t catalog.Target, p reques
 	for object := range list.Objects {
 		one := t
 		one.Scope.Namespace, one.Scope.Name = object.Namespace(), object.Name()
-		if _, _, err = s.delete(ctx, one, options, ""); err != nil && !apierrors.IsNotFound(err) {
+		if _, err = s.delete(ctx, one, options, ""); err != nil && !apierrors.IsNotFound(err) {
 			return nil, len(deleted), err
 		}
 		deleted = append(deleted, object)
@@ -148,7 +177,7 @@ func (s *Store) DeleteAll(ctx context.Context, res *resource.Resource) (found in
 			if t.Scope, ok = res.Split(kv.Key[len(prefix):]); !ok {
 				continue
 			}
-			if _, _, err := s.Delete(ctx, t, &metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			if _, err := s.Delete(ctx, t, &metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 				return 0, fmt.Errorf("deleting %s: %w", t.Scope.Path(), err)
 			}
 			s.Audit(res, t.Scope, "its CustomResourceDefinition is being deleted")

@@ -32,8 +32,11 @@ func (s *Store) deleteNamespace(ctx context.Context, t catalog.Target, a *update
 	}
 	if !dryRun && !s.CollectedElsewhere {
 		removed, err := s.Collector.RemoveEmpty(ctx, &garbage.Object{Key: t.Key(s.Prefix), Name: t.Scope.Name, Revision: object.Revision, JSON: object.JSON})
-		if removed || err != nil {
+		if err != nil {
 			return nil, err
+		}
+		if removed {
+			return object.JSON, nil
 		}
 	}
 	if err := s.checkDeletable(t.Ref); err != nil {

@@ -14,6 +14,7 @@ import (
 	"revtail/encoding/jsontext"
 	"revtail/etcdstore"
 	"revtail/gateway/access/cputime"
+	"revtail/gateway/api/addresses"
 	"revtail/gateway/api/admission"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/managedfields"
@@ -34,6 +35,7 @@ type Request struct {
 	guard       etcdstore.Guard         // the condition of a create; zero: none
 	namespaces  []string                // the Namespaces to create with the object
 	review      *admission.Review       // nil: nothing decides about the write
+	allocation  *addresses.Allocation   // of the addresses of a Service
 	recorded    bool                    // managedFields have the fields that the client has changed
 }
 
@@ -145,9 +147,13 @@ func (wr *Request) validateFields(found []string, refuse func(error) error) erro
 	return nil
 }
 
-// updateManagedFields records the changes from old to next as the client's, unless an apply, or admit, has recorded them already.
+// updateManagedFields records the changes from old to next as the client's, unless an apply, or admit, has recorded them already. What was allocated is
+// not the client's.
 func (wr *Request) updateManagedFields(old, next object.Object) {
 	if wr.PatchType != types.ApplyYAMLPatchType && !wr.recorded {
+		if wr.allocation != nil {
+			next = object.New(wr.allocation.Given(next.Object))
+		}
 		wr.Cache.Fields.Update(wr.change(), old, next)
 	}
 }

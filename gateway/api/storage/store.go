@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"revtail/etcdstore"
+	"revtail/gateway/api/addresses"
 	"revtail/gateway/api/admission"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/garbage"
@@ -33,6 +34,8 @@ type Config struct {
 	CollectedElsewhere bool             // another program does, empties namespaces, and does what propagation policies say
 	CollectLimit       int              // see garbage.Config
 	GracefulDeletion   bool             // Pods on a node stay until a kubelet deletes them
+
+	Addresses *addresses.Allocator // of Services; nil: they have those that clients choose
 
 	CreateNamespaces  bool                                                               // those of the system, at the start
 	RequireNamespaces bool                                                               // nothing is created in a namespace without one; implies CreateNamespaces

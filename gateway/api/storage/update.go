@@ -82,10 +82,12 @@ func (s *Store) Change(ctx context.Context, wr *Request, change func(object.Obje
 	if wr.review, err = s.Admission.Begin(ctx, wr.Ref); err != nil {
 		return Result{}, err
 	}
-	err = s.guaranteedUpdate(ctx, wr.Target, !wr.DryRun, func(a *updateAttempt) error {
+	wr.allocation = s.beginAllocation(wr)
+	err = s.guaranteedUpdate(ctx, wr.Target, !wr.DryRun, func(a *updateAttempt) (failed error) {
 		if !a.shown() {
 			return status.ObjectNotFound(wr.Ref)
 		}
+		defer func() { wr.allocation.Finish(done.revision, failed) }()
 		wr.Warnings = wr.Warnings[:warnings]
 		next, failed := change(a.old)
 		if failed == nil {
@@ -132,6 +134,9 @@ func (wr *Request) prepareForUpdate(ctx context.Context, next, old object.Object
 	next.CopyMetadata(old, "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion")
 	next.DeleteMetadata("selfLink")
 	if err := object.CheckSize(next, old); err != nil {
+		return err
+	}
+	if err := wr.allocation.Update(ctx, next.Object, old.Object); err != nil {
 		return err
 	}
 	check := wr.checkUpdate

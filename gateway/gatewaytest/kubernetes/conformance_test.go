@@ -72,7 +72,7 @@ func TestConformance(t *testing.T) {
 // startCluster starts a gateway with what every cluster has and, but for -short, with controllers, a scheduler and nodes.
 func startCluster(t *testing.T) *gatewaytest.Gateway {
 	t.Helper()
-	args := []string{"--anonymous", "--policy-file", everything(t), "--create-namespaces",
+	args := []string{"--anonymous", "--policy-file", everything(t), "--create-namespaces", "--service-cluster-ip-range=10.0.0.0/16",
 		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-signing-key-file", signingKey(t)}
 	if !testing.Short() {
 		args = append(args, "--garbage-collector=false", "--external-garbage-collector")

@@ -1,0 +1,100 @@
+package addresses
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/kubernetes/pkg/registry/core/service/ipallocator"
+
+	"revtail/etcdstore"
+	"revtail/gateway/api/kinds"
+	"revtail/gateway/watchcache"
+)
+
+// Config configures an Allocator.
+type Config struct {
+	Store     etcdstore.Store
+	Logger    *slog.Logger
+	Key       string                            // prefix of the keys of reservations
+	Services  func() (*watchcache.Cache, error) // the cache of Services
+	Ranges    []netip.Prefix                    // of cluster IPs: one, or one of each family, of which the first is the default
+	NodePorts net.PortRange
+}
+
+// Allocator allocates addresses. Allocations of one Allocator follow one another. It is safe for concurrent use.
+type Allocator struct {
+	services *kinds.ServiceAllocator
+	first    netip.Addr
+	pool     *pool
+	turn     chan struct{} // holds one while an allocation is made
+}
+
+// New returns an Allocator. Ranges and NodePorts are valid: see Check.
+func New(config Config) (*Allocator, error) {
+	a := &Allocator{pool: &pool{config: config, reserved: make(map[string]bool)}, turn: make(chan struct{}, 1)}
+	var ips []ipallocator.Interface
+	for _, prefix := range config.Ranges {
+		ips = append(ips, newClusterIPs(prefix, a.pool))
+		if !a.first.IsValid() {
+			a.first = prefix.Masked().Addr().Next()
+		}
+	}
+	var err error
+	a.services, err = kinds.NewServiceAllocator(ips, newNodePorts(config.NodePorts, a.pool))
+	return a, err
+}
+
+// First returns the first address of the first range, which is that of the API server's own Service in a cluster.
+func (a *Allocator) First() netip.Addr { return a.first }
+
+// Begin begins the allocation of a write. There is none on a nil Allocator.
+func (a *Allocator) Begin(dryRun bool) *Allocation {
+	if a == nil {
+		return nil
+	}
+	return &Allocation{allocator: a, dryRun: dryRun}
+}
+
+func (a *Allocator) allocate(ctx context.Context, object map[string]any, do func() (func(bool), error)) (finish, error) {
+	select {
+	case a.turn <- struct{}{}:
+		defer func() { <-a.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	a.pool.begin(ctx)
+	ended, err := do()
+	if failure := a.pool.failure(); err != nil && failure != nil {
+		return nil, failure // otherwise it would be a mistake of the client
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(a.pool.reserved) == 0 { // nor has another request reserved any
+		return func(etcdstore.Revision, error) {}, nil
+	}
+	return func(written etcdstore.Revision, err error) { a.finish(object, ended, written, err) }, nil
+}
+
+// finishTimeout bounds the end of a reservation, which ends by itself later.
+const finishTimeout = 5 * time.Second
+
+// finish ends the reservations of a Service. If it is unknown whether the Service was written they stay until their lease ends.
+func (a *Allocator) finish(object map[string]any, ended func(bool), written etcdstore.Revision, err error) {
+	if errors.Is(err, etcdstore.ErrUnknownOutcome) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), finishTimeout) //nolint:forbidigo // the request may have ended
+	defer cancel()
+	a.turn <- struct{}{}
+	defer func() { <-a.turn }()
+	a.pool.begin(ctx)
+	ended(err == nil)
+	if err = a.pool.end(addressesOf(specOf(object)), written); err != nil {
+		a.pool.config.Logger.Debug("reservations of addresses end with their lease", "error", err)
+	}
+}

@@ -1,0 +1,140 @@
+package addresses
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"revtail/etcdstore"
+)
+
+const (
+	// leaseTTL is how long a reservation stays if the gateway dies. It is longer than leaseUse and any request.
+	leaseTTL = 5 * time.Minute
+	// leaseUse is how long a lease is used for new reservations.
+	leaseUse = 2 * time.Minute
+	// writtenKey is the key, below Config.Key, of the newest revision at which a Service with new addresses was written.
+	writtenKey = "written"
+)
+
+// errTaken says that another Service has an address, or is getting it.
+var errTaken = errors.New("the address is taken")
+
+// pool reserves addresses: see DESIGN.md. One allocation at a time uses it.
+type pool struct {
+	config Config
+
+	ctx      context.Context // of the allocation
+	err      error           // of the store, in the allocation
+	reserved map[string]bool // by this gateway
+	lease    int64
+	granted  time.Time            // when lease was
+	known    map[string]addressed // Services by their paths
+}
+
+// begin begins an allocation, or the end of one.
+func (p *pool) begin(ctx context.Context) { p.ctx, p.err = ctx, nil }
+
+// failure returns the error of the store in this allocation; nil: there was none.
+func (p *pool) failure() error { return p.err }
+
+// fail keeps an error of the store.
+func (p *pool) fail(err error) error {
+	if err != nil && !errors.Is(err, errTaken) {
+		p.err = err
+	}
+	return err
+}
+
+// reserve reserves an address until it is released. errTaken says that another Service has it.
+func (p *pool) reserve(address string) error {
+	if p.reserved[address] {
+		return errTaken
+	}
+	written, err := p.put(address)
+	if err == nil {
+		err = p.checkFree(address, written)
+	}
+	if err != nil {
+		p.release(address)
+	}
+	return p.fail(err)
+}
+
+// put creates the key of a reservation. It returns the value of writtenKey at that revision.
+func (p *pool) put(address string) (written etcdstore.Revision, err error) {
+	if err := p.renewLease(); err != nil {
+		return 0, err
+	}
+	key := p.config.Key + address
+	done, err := p.config.Store.Transact(p.ctx, etcdstore.Txn{
+		If:   []etcdstore.Condition{{Key: key, Of: etcdstore.OfModified, Is: etcdstore.Equal}},
+		Then: []etcdstore.Op{{Verb: etcdstore.Put, Key: key, Value: []byte("{}"), Lease: p.lease}, {Verb: etcdstore.Get, Key: p.config.Key + writtenKey}},
+	})
+	switch {
+	case err != nil:
+		p.granted = time.Time{} // the lease may have ended
+		return 0, err
+	case !done.Succeeded:
+		return 0, errTaken
+	}
+	p.reserved[address] = true
+	last := done.Results[1].KV
+	if last == nil {
+		return 0, p.initialise()
+	}
+	n, err := strconv.ParseInt(string(last.Value), 10, 64)
+	return etcdstore.Revision(n), err
+}
+
+// initialise creates writtenKey, because a comparison with the value of a key that does not exist fails.
+func (p *pool) initialise() error {
+	key := p.config.Key + writtenKey
+	_, err := p.config.Store.Transact(p.ctx, etcdstore.Txn{
+		If:   []etcdstore.Condition{{Key: key, Of: etcdstore.OfModified, Is: etcdstore.Equal}},
+		Then: []etcdstore.Op{{Verb: etcdstore.Put, Key: key, Value: formatRevision(0)}},
+	})
+	return err
+}
+
+// formatRevision returns a revision so that the order of the values is that of the revisions.
+func formatRevision(r etcdstore.Revision) []byte { return fmt.Appendf(nil, "%020d", r) }
+
+func (p *pool) renewLease() error {
+	if time.Since(p.granted) < leaseUse {
+		return nil
+	}
+	granted := time.Now()
+	lease, _, err := p.config.Store.Grant(p.ctx, leaseTTL)
+	if err == nil {
+		p.lease, p.granted = lease, granted
+	}
+	return err
+}
+
+// end ends the reservations of addresses. A Service has them that was written at a revision; zero: none. What cannot be ended ends with its lease.
+func (p *pool) end(addresses []string, written etcdstore.Revision) error {
+	var ended []etcdstore.Op
+	for _, address := range addresses {
+		if p.reserved[address] {
+			delete(p.reserved, address)
+			ended = append(ended, etcdstore.Op{Verb: etcdstore.Delete, Key: p.config.Key + address})
+		}
+	}
+	if len(ended) == 0 {
+		return nil
+	}
+	key, value := p.config.Key+writtenKey, formatRevision(written)
+	put := etcdstore.Op{Verb: etcdstore.Put, Key: key, Value: value}
+	later := etcdstore.Txn{If: []etcdstore.Condition{{Key: key, Of: etcdstore.OfValue, Is: etcdstore.Less, Value: value}}, Then: append(ended, put), Else: ended}
+	if written == 0 {
+		later = etcdstore.Txn{Then: ended}
+	}
+	_, err := p.config.Store.Transact(p.ctx, later)
+	return err
+}
+
+// release ends the reservation of an address that no Service gets.
+func (p *pool) release(address string) { _ = p.end([]string{address}, 0) }
