@@ -11,7 +11,7 @@ import (
 type Allocation struct {
 	allocator *Allocator
 	dryRun    bool
-	given     map[string]any // the spec of the Service before the allocation, without what no address depends on
+	given     map[string]any // see allocatedMembers
 	finish    finish
 }
 
@@ -71,7 +71,7 @@ func (a *Allocation) Given(object map[string]any) map[string]any {
 // members are those of a spec that an allocation sets, besides the node ports.
 var members = []string{"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "healthCheckNodePort"}
 
-// allocatedMembers returns the members of the spec of a Service that an allocation sets, and its node ports, of which those that are not set are nil.
+// allocatedMembers returns those of members that a client has given a Service, and its node ports, of which those that are not given are nil.
 func allocatedMembers(object map[string]any) map[string]any {
 	spec, _ := object["spec"].(map[string]any)
 	given := make(map[string]any)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/kubernetes/pkg/registry/core/service/ipallocator"
 
 	"revtail/etcdstore"
 	"revtail/gateway/api/kinds"
@@ -33,18 +32,18 @@ type Allocator struct {
 	turn     chan struct{} // holds one while an allocation is made
 }
 
-// New returns an Allocator. Ranges and NodePorts are valid: see Check.
+// New returns an Allocator. The caller has checked that there are one or two ranges, of at least two addresses each, and node ports.
 func New(config Config) (*Allocator, error) {
-	a := &Allocator{pool: &pool{config: config, reserved: make(map[string]bool)}, turn: make(chan struct{}, 1)}
-	var ips []ipallocator.Interface
+	a := &Allocator{pool: &pool{config: config, reserved: make(map[string]time.Time)}, turn: make(chan struct{}, 1)}
+	var ips []kinds.ClusterIPs
 	for _, prefix := range config.Ranges {
-		ips = append(ips, newClusterIPs(prefix, a.pool))
+		ips = append(ips, clusterIPs(prefix, a.pool))
 		if !a.first.IsValid() {
 			a.first = prefix.Masked().Addr().Next()
 		}
 	}
 	var err error
-	a.services, err = kinds.NewServiceAllocator(ips, newNodePorts(config.NodePorts, a.pool))
+	a.services, err = kinds.NewServiceAllocator(ips, nodePorts(config.NodePorts, a.pool))
 	return a, err
 }
 
@@ -80,7 +79,7 @@ func (a *Allocator) allocate(ctx context.Context, object map[string]any, do func
 	return func(written etcdstore.Revision, err error) { a.finish(object, ended, written, err) }, nil
 }
 
-// finishTimeout bounds the end of a reservation, which ends by itself later.
+// finishTimeout bounds the end of reservations, which end by themselves later.
 const finishTimeout = 5 * time.Second
 
 // finish ends the reservations of a Service. If it is unknown whether the Service was written they stay until their lease ends.
@@ -88,11 +87,9 @@ func (a *Allocator) finish(object map[string]any, ended func(bool), written etcd
 	if errors.Is(err, etcdstore.ErrUnknownOutcome) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), finishTimeout) //nolint:forbidigo // the request may have ended
-	defer cancel()
 	a.turn <- struct{}{}
 	defer func() { <-a.turn }()
-	a.pool.begin(ctx)
+	a.pool.begin(context.Background()) //nolint:forbidigo // the request may have ended
 	ended(err == nil)
 	if err = a.pool.end(addressesOf(specOf(object)), written); err != nil {
 		a.pool.config.Logger.Debug("reservations of addresses end with their lease", "error", err)

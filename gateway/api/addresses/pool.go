@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"revtail/etcdstore"
+	"revtail/gateway/api/kinds"
 )
 
 const (
@@ -19,16 +20,13 @@ const (
 	writtenKey = "written"
 )
 
-// errTaken says that another Service has an address, or is getting it.
-var errTaken = errors.New("the address is taken")
-
 // pool reserves addresses: see DESIGN.md. One allocation at a time uses it.
 type pool struct {
 	config Config
 
-	ctx      context.Context // of the allocation
-	err      error           // of the store, in the allocation
-	reserved map[string]bool // by this gateway
+	ctx      context.Context      // of the allocation
+	err      error                // of the store, in the allocation
+	reserved map[string]time.Time // by this gateway, with the end of the lease
 	lease    int64
 	granted  time.Time            // when lease was
 	known    map[string]addressed // Services by their paths
@@ -42,16 +40,16 @@ func (p *pool) failure() error { return p.err }
 
 // fail keeps an error of the store.
 func (p *pool) fail(err error) error {
-	if err != nil && !errors.Is(err, errTaken) {
+	if err != nil && !errors.Is(err, kinds.ErrAddressTaken) {
 		p.err = err
 	}
 	return err
 }
 
-// reserve reserves an address until it is released. errTaken says that another Service has it.
+// reserve reserves an address until it is released. kinds.ErrAddressTaken says that another Service has it.
 func (p *pool) reserve(address string) error {
-	if p.reserved[address] {
-		return errTaken
+	if time.Now().Before(p.reserved[address]) {
+		return kinds.ErrAddressTaken
 	}
 	written, err := p.put(address)
 	if err == nil {
@@ -78,9 +76,9 @@ func (p *pool) put(address string) (written etcdstore.Revision, err error) {
 		p.granted = time.Time{} // the lease may have ended
 		return 0, err
 	case !done.Succeeded:
-		return 0, errTaken
+		return 0, kinds.ErrAddressTaken
 	}
-	p.reserved[address] = true
+	p.reserved[address] = p.granted.Add(leaseTTL)
 	last := done.Results[1].KV
 	if last == nil {
 		return 0, p.initialise()
@@ -118,7 +116,7 @@ func (p *pool) renewLease() error {
 func (p *pool) end(addresses []string, written etcdstore.Revision) error {
 	var ended []etcdstore.Op
 	for _, address := range addresses {
-		if p.reserved[address] {
+		if _, ok := p.reserved[address]; ok {
 			delete(p.reserved, address)
 			ended = append(ended, etcdstore.Op{Verb: etcdstore.Delete, Key: p.config.Key + address})
 		}
@@ -132,7 +130,9 @@ func (p *pool) end(addresses []string, written etcdstore.Revision) error {
 	if written == 0 {
 		later = etcdstore.Txn{Then: ended}
 	}
-	_, err := p.config.Store.Transact(p.ctx, later)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), finishTimeout)
+	defer cancel()
+	_, err := p.config.Store.Transact(ctx, later)
 	return err
 }
 

@@ -1,57 +1,131 @@
 package addresses
 
 import (
+	"encoding/binary"
 	"errors"
 	"math/rand/v2"
+	"net/netip"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/util/net"
+
+	"revtail/gateway/api/kinds"
 )
 
-// addressRange is a range of addresses with numbers from zero.
+// addressRange is the kinds.Addresses of a range, whose addresses have numbers from zero.
 type addressRange struct {
 	pool    *pool
 	size    uint64
 	dynamic uint64 // the first of those that are chosen before others: clients choose from the ones below, as in a cluster
 	format  func(n uint64) string
+	parse   func(address string) (n uint64, ok bool)
 }
 
-// newAddressRange returns a range whose lower part, which has a share of the addresses within bounds, is for the choice of clients.
-func newAddressRange(p *pool, size, share, most uint64, format func(uint64) string) addressRange {
+// dynamicPart returns the first number of the dynamic part of a range. The part below has a share of the addresses, and most at most.
+func dynamicPart(size, share, most uint64) uint64 {
 	const least = 16
-	dynamic := uint64(0)
-	if size > least {
-		dynamic = min(max(size/share, least), most)
+	if size <= least {
+		return 0
 	}
-	return addressRange{p, size, dynamic, format}
+	return min(max(size/share, least), most)
 }
 
-// errFull says that all addresses of a range are taken.
-var errFull = errors.New("range is full")
+// maxIPs bounds the number of addresses of a network of IPv6.
+const maxIPs = 1 << 62
 
-// guesses is how many addresses next tries before it looks at each one.
-const guesses = 16
-
-// next returns the number of an address that is not taken, and reserves it, but not in a dry run.
-func (r *addressRange) next(dryRun bool) (uint64, error) {
-	services, err := r.pool.config.Services()
-	if err != nil {
-		return 0, r.pool.fail(err)
+// clusterIPs returns the range of a network: all its addresses but the first one, which is the network's, and for IPv4 the last one, which is for broadcasts.
+func clusterIPs(network netip.Prefix, p *pool) kinds.ClusterIPs {
+	base, size := network.Addr().As16(), uint64(maxIPs)
+	if bits := network.Addr().BitLen() - network.Bits(); bits < 62 {
+		size = 1 << bits
 	}
-	taken, err := r.pool.inCache(services)
+	size--
+	if network.Addr().Is4() {
+		size--
+	}
+	low := binary.BigEndian.Uint64(base[8:]) + 1
+	format := func(n uint64) string {
+		ip := base
+		binary.BigEndian.PutUint64(ip[8:], low+n)
+		return netip.AddrFrom16(ip).Unmap().String()
+	}
+	parse := func(address string) (uint64, bool) {
+		addr, err := netip.ParseAddr(address)
+		if err != nil || !network.Contains(addr) {
+			return 0, false
+		}
+		ip := addr.As16()
+		return binary.BigEndian.Uint64(ip[8:]) - low, true
+	}
+	return kinds.ClusterIPs{Addresses: &addressRange{p, size, dynamicPart(size, 16, 256), format, parse}, Network: network}
+}
+
+// nodePorts returns the range of ports.
+func nodePorts(ports net.PortRange, p *pool) kinds.NodePorts {
+	base, size := uint64(ports.Base), uint64(ports.Size) //nolint:gosec // ports
+	format := func(n uint64) string { return strconv.FormatUint(base+n, 10) }
+	parse := func(address string) (uint64, bool) {
+		port, err := strconv.ParseUint(address, 10, 16)
+		return port - base, err == nil
+	}
+	return kinds.NodePorts{Addresses: &addressRange{p, size, dynamicPart(size, 32, 128), format, parse}, Range: ports}
+}
+
+// check fails with kinds.ErrAddressNotIn for an address outside of the range.
+func (r *addressRange) check(address string) error {
+	if n, ok := r.parse(address); !ok || n >= r.size {
+		return kinds.ErrAddressNotIn
+	}
+	return nil
+}
+
+// Reserve implements kinds.Addresses.
+func (r *addressRange) Reserve(address string) error {
+	if err := r.check(address); err != nil {
+		return err
+	}
+	return r.pool.reserve(address)
+}
+
+// Taken implements kinds.Addresses.
+func (r *addressRange) Taken(address string) error {
+	err := r.check(address)
 	if err != nil {
-		return 0, r.pool.fail(err)
+		return err
+	}
+	taken, err := r.pool.taken()
+	if err == nil && taken[address] {
+		return kinds.ErrAddressTaken
+	}
+	return r.pool.fail(err)
+}
+
+// Release implements kinds.Addresses.
+func (r *addressRange) Release(address string) { r.pool.release(address) }
+
+// Next implements kinds.Addresses.
+func (r *addressRange) Next(dryRun bool) (string, error) {
+	taken, err := r.pool.taken()
+	if err != nil {
+		return "", r.pool.fail(err)
 	}
 	for n := range r.candidates {
-		if taken[r.format(n)] {
+		address := r.format(n)
+		if taken[address] {
 			continue
 		}
 		if dryRun {
-			return n, nil
+			return address, nil
 		}
-		if err := r.pool.reserve(r.format(n)); !errors.Is(err, errTaken) {
-			return n, err
+		if err = r.pool.reserve(address); !errors.Is(err, kinds.ErrAddressTaken) {
+			return address, err
 		}
 	}
-	return 0, errFull
+	return "", kinds.ErrNoMoreAddress
 }
+
+// guesses is how many addresses Next tries before it looks at each one.
+const guesses = 16
 
 // candidates yields random numbers of the dynamic part, then all of it from a random one on, and then the others.
 func (r *addressRange) candidates(yield func(uint64) bool) {
@@ -72,14 +146,4 @@ func (r *addressRange) candidates(yield func(uint64) bool) {
 			return
 		}
 	}
-}
-
-// has reports whether a Service has an address, according to the cache.
-func (r *addressRange) has(n uint64) bool {
-	services, err := r.pool.config.Services()
-	if err != nil {
-		return false
-	}
-	taken, err := r.pool.inCache(services)
-	return err == nil && taken[r.format(n)]
 }

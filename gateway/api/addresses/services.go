@@ -8,6 +8,7 @@ import (
 
 	"revtail/encoding"
 	"revtail/etcdstore"
+	"revtail/gateway/api/kinds"
 	"revtail/gateway/watchcache"
 )
 
@@ -56,34 +57,41 @@ type addressed struct {
 	addresses []string
 }
 
-// checkFree fails with errTaken if a Service has a reserved address. Of those that were written after the last reservation of the address, written is
+// checkFree fails with kinds.ErrAddressTaken if a Service has a reserved address. Of those that were written after the last reservation of the address, written is
 // the newest revision at least.
 func (p *pool) checkFree(address string, written etcdstore.Revision) error {
 	services, err := p.config.Services()
 	if err == nil {
 		err = services.WaitUntil(p.ctx, written)
 	}
-	if _, late := errors.AsType[*watchcache.TooLargeError](err); err != nil && !late {
+	_, late := errors.AsType[*watchcache.TooLargeError](err)
+	if err != nil && !late {
 		return err
 	}
-	if err == nil {
-		taken, err := p.inCache(services)
-		if err != nil || !taken[address] {
-			return err
-		}
+	taken, err := p.inCache(services)
+	if err != nil || !late && !taken[address] {
+		return err
 	}
 	newest, err := services.Newest(p.ctx) // the Service may have been deleted meanwhile
 	if err == nil {
 		err = services.WaitUntil(p.ctx, newest)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		taken, err = p.inCache(services)
 	}
-	taken, err := p.inCache(services)
 	if err == nil && taken[address] {
-		return errTaken
+		return kinds.ErrAddressTaken
 	}
 	return err
+}
+
+// taken returns the addresses of all Services in the cache.
+func (p *pool) taken() (map[string]bool, error) {
+	services, err := p.config.Services()
+	if err != nil {
+		return nil, err
+	}
+	return p.inCache(services)
 }
 
 // inCache returns the addresses of all Services in the cache. It decodes only those that have changed since the last call.

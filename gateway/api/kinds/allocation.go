@@ -14,20 +14,21 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/pkg/registry/core/service/ipallocator"
-	"k8s.io/kubernetes/pkg/registry/core/service/portallocator"
 	servicestorage "k8s.io/kubernetes/pkg/registry/core/service/storage"
 )
 
 // ServiceAllocator sets the cluster IPs, IP families and node ports of Services as Kubernetes' registry of services does, of which it uses nothing else.
 type ServiceAllocator struct{ registry *servicestorage.REST }
 
-// NewServiceAllocator returns one that takes cluster IPs from an allocator for each family, of which the first is the default, and node ports.
-func NewServiceAllocator(ips []ipallocator.Interface, ports portallocator.Interface) (*ServiceAllocator, error) {
+// NewServiceAllocator returns one that takes cluster IPs from one or two networks, one of each family, of which the first is the default, and node ports.
+func NewServiceAllocator(ips []ClusterIPs, ports NodePorts) (*ServiceAllocator, error) {
 	families := make(map[core.IPFamily]ipallocator.Interface)
-	for _, allocator := range ips {
+	for _, network := range ips {
+		allocator := &ipAllocator{ClusterIPs: network}
 		families[allocator.IPFamily()] = allocator
 	}
-	registry, _, _, err := servicestorage.NewREST(withoutStorage{}, ips[0].IPFamily(), families, ports, nil, nil, nil)
+	first := familyOf(ips[0].Network.Addr().String())
+	registry, _, _, err := servicestorage.NewREST(withoutStorage{}, first, families, portAllocator{ports}, nil, nil, nil)
 	if err != nil {
 		return nil, fmt.Errorf("registry of services: %w", err)
 	}
