@@ -119,3 +119,20 @@ func TestDeleteCollectionThatFails(t *testing.T) {
 	s.must(http.StatusNotFound, "GET", configMaps+"/a", "")
 	s.must(http.StatusOK, "GET", configMaps+"/c", "")
 }
+
+// TestDeleteReturnsTheObject checks the answers for kinds whose deleted objects a cluster returns, and for others.
+func TestDeleteReturnsTheObject(t *testing.T) {
+	s := newTestServer(t)
+	created := s.must(http.StatusCreated, http.MethodPost, services, `{"apiVersion":"v1","kind":"Service","metadata":{"name":"a"},"spec":{"ports":[{"port":80}]}}`)
+	for _, query := range []string{"?dryRun=All", ""} {
+		deleted := s.must(http.StatusOK, http.MethodDelete, services+"/a"+query, "")
+		metadata, before := deleted["metadata"].(map[string]any), created["metadata"].(map[string]any)
+		if deleted["kind"] != "Service" || metadata["uid"] != before["uid"] || (metadata["resourceVersion"] == before["resourceVersion"]) != (query != "") {
+			t.Errorf("DELETE %s: %v", query, deleted)
+		}
+	}
+	s.create("b")
+	if deleted := s.must(http.StatusOK, http.MethodDelete, configMaps+"/b", ""); deleted["kind"] != "Status" {
+		t.Errorf("DELETE of a ConfigMap: %v", deleted)
+	}
+}

@@ -187,6 +187,12 @@ func TestOpenAPIPaths(t *testing.T) {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
 	}
+	for plural, want := range map[string]string{"configmaps": "meta.v1.Status", "pods": "core.v1.Pod"} { // what the answer to a DELETE is
+		answer := document.Paths.Paths["/api/v1/namespaces/{namespace}/"+plural+"/{name}"].Delete.Responses.StatusCodeResponses[http.StatusOK]
+		if got := answer.Content["application/json"].Schema.Ref.String(); !strings.HasSuffix(got, want) {
+			t.Errorf("DELETE of %s is answered with %s, want %s", plural, got, want)
+		}
+	}
 }
 
 func actions(path *spec3.Path) []string {

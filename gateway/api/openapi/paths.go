@@ -110,7 +110,11 @@ func (o operations) refusedPatch() *spec3.Operation {
 func (o operations) delete() *spec3.Operation {
 	op := o.operation("delete", "delete "+o.object(), deleteParameters)
 	op.RequestBody = requestBody(schema.DeleteOptionsName, o.resource.BodyTypes())
-	return respond(op, schema.StatusName, o.resource.AnswerTypes(), http.StatusOK)
+	answer := schema.StatusName
+	if o.resource.ReturnsDeleted {
+		answer = schema.KindName(o.resource)
+	}
+	return respond(op, answer, o.resource.AnswerTypes(), http.StatusOK)
 }
 
 // createdOrOK returns the status codes of an operation that may create an object.
