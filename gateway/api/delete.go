@@ -24,13 +24,17 @@ func (h *Handler) serveDelete(w http.ResponseWriter, r *http.Request, t catalog.
 	ctx, cancel := context.WithTimeout(h.clientContext(w, r), request.Timeout)
 	defer cancel()
 	deleted, err := h.Store.Delete(ctx, t, options)
+	if err != nil {
+		return err
+	}
+	object, err := deleted.Object(t)
 	switch {
 	case err != nil:
 		return err
-	case deleted.Kept && options.OrphanDependents != nil && !*options.OrphanDependents: //nolint:staticcheck // old clients send it
-		return h.respondObject(w, r, t, f, http.StatusAccepted, deleted.Object)
-	case deleted.Object != nil:
-		return h.respondObject(w, r, t, f, http.StatusOK, deleted.Object)
+	case deleted.Kept() && options.OrphanDependents != nil && !*options.OrphanDependents: //nolint:staticcheck // old clients send it
+		return h.respondObject(w, r, t, f, http.StatusAccepted, object)
+	case object != nil:
+		return h.respondObject(w, r, t, f, http.StatusOK, object)
 	}
 	success := &metav1.Status{Status: metav1.StatusSuccess, Details: &metav1.StatusDetails{
 		Name: t.Scope.Name, Group: t.Resource.Group, Kind: t.Resource.Plural, UID: deleted.UID}}

@@ -32,42 +32,42 @@ func TestIgnoreEnvironment(t *testing.T) {
 	}
 }
 
+// serveArgsOf returns the arguments of revtail for flags of a kube-apiserver.
+func serveArgsOf(t *testing.T, given string) []string {
+	t.Helper()
+	serve := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	for _, own := range renamed {
+		serve.String(own, "", "")
+	}
+	serve.String("tls-cert-file", "", "")
+	serve.String(clusterIPRange, "", "")
+	var a apiServer
+	flags := a.flags(serve)
+	if err := flags.Parse(slices.DeleteFunc([]string{"--tls-cert-file=x", given}, func(arg string) bool { return arg == "" })); err != nil {
+		t.Fatal(err)
+	}
+	args, err := a.serveArgs(flags)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return args
+}
+
 // TestClusterIPRange checks that Services get addresses as from a kube-apiserver, whose flag has a default.
 func TestClusterIPRange(t *testing.T) {
 	for given, want := range map[string]string{"": "10.0.0.0/24", "--service-cluster-ip-range=10.1.0.0/16": "10.1.0.0/16"} {
-		serve := pflag.NewFlagSet("serve", pflag.ContinueOnError)
-		for _, own := range renamed {
-			serve.String(own, "", "")
-		}
-		serve.String("tls-cert-file", "", "")
-		serve.String(clusterIPRange, "", "")
-		var a apiServer
-		flags := a.flags(serve)
-		if err := flags.Parse(slices.DeleteFunc([]string{"--tls-cert-file=x", given}, func(arg string) bool { return arg == "" })); err != nil {
-			t.Fatal(err)
-		}
-		args, err := a.serveArgs(flags)
-		if at := slices.Index(args, "--"+clusterIPRange); err != nil || at < 0 || args[at+1] != want || slices.Contains(args[at+1:], "--"+clusterIPRange) {
-			t.Errorf("%q: %q, %v, want %s", given, args, err, want)
+		args := serveArgsOf(t, given)
+		if at := slices.Index(args, "--"+clusterIPRange); at < 0 || args[at+1] != want || slices.Contains(args[at+1:], "--"+clusterIPRange) {
+			t.Errorf("%q: %q, want %s", given, args, want)
 		}
 	}
 }
 
 func TestNamespacesAreRequired(t *testing.T) {
 	for plugins, want := range map[string]bool{"": true, "--disable-admission-plugins=ServiceAccount": true, "--disable-admission-plugins=ServiceAccount,NamespaceLifecycle": false} {
-		serve := pflag.NewFlagSet("serve", pflag.ContinueOnError)
-		for _, own := range renamed {
-			serve.String(own, "", "")
-		}
-		serve.String("tls-cert-file", "", "")
-		var a apiServer
-		flags := a.flags(serve)
-		if err := flags.Parse(slices.DeleteFunc([]string{"--tls-cert-file=x", plugins}, func(arg string) bool { return arg == "" })); err != nil {
-			t.Fatal(err)
-		}
-		args, err := a.serveArgs(flags)
-		if err != nil || slices.Contains(args, "--require-namespaces") != want || slices.Contains(args, "--disable-admission-plugins") {
-			t.Errorf("%q: %q, %v", plugins, args, err)
+		args := serveArgsOf(t, plugins)
+		if slices.Contains(args, "--require-namespaces") != want || slices.Contains(args, "--disable-admission-plugins") {
+			t.Errorf("%q: %q", plugins, args)
 		}
 	}
 }

@@ -99,10 +99,13 @@ func setMember(object map[string]any, name string, value any) {
 	}
 }
 
-// Finish ends the allocation with the result of the write: the revision of the Service, or an error.
+// Finish ends the allocation with the result of the write: the revision of the Service, or an error. Another attempt may follow.
 func (a *Allocation) Finish(written etcdstore.Revision, err error) {
-	if a != nil && a.finish != nil {
-		a.finish(written, err)
-		a.finish = nil
+	if a == nil {
+		return
 	}
+	if a.finish != nil {
+		a.finish(written, err)
+	}
+	a.finish, a.given = nil, nil
 }

@@ -105,11 +105,8 @@ func completeService(spec *core.ServiceSpec) {
 	if spec.ClusterIP != "" && len(spec.ClusterIPs) == 0 {
 		spec.ClusterIPs = []string{spec.ClusterIP}
 	}
-	if spec.Type == core.ServiceTypeExternalName {
-		spec.InternalTrafficPolicy = nil
-		return
-	}
-	if len(spec.IPFamilies) > 0 || spec.ClusterIP == "" {
+	dropTrafficPolicy(spec)
+	if spec.Type == core.ServiceTypeExternalName || len(spec.IPFamilies) > 0 || spec.ClusterIP == "" {
 		return
 	}
 	if spec.ClusterIP == core.ClusterIPNone {

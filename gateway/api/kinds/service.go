@@ -29,6 +29,7 @@ func (s serviceStrategy) PrepareForCreate(ctx context.Context, object runtime.Ob
 		spec.ClusterIPs = []string{spec.ClusterIP}
 	}
 	setFamilies(spec)
+	dropTrafficPolicy(spec)
 }
 
 // PrepareForUpdate implements rest.RESTUpdateStrategy.
@@ -41,6 +42,14 @@ func (s serviceStrategy) PrepareForUpdate(ctx context.Context, object, old runti
 		next.IPFamilyPolicy, next.IPFamilies = before.IPFamilyPolicy, before.IPFamilies
 	}
 	setFamilies(next)
+	dropTrafficPolicy(next)
+}
+
+// dropTrafficPolicy drops what an ExternalName has no use for. A kube-apiserver stores it, if the Service had another type before, and does not show it.
+func dropTrafficPolicy(spec *core.ServiceSpec) {
+	if spec.Type == core.ServiceTypeExternalName {
+		spec.InternalTrafficPolicy = nil
+	}
 }
 
 // keepAllocated sets what a new service leaves out to what the old one has: cluster IPs, node ports and the port of health checks.
@@ -94,7 +103,6 @@ func followClusterIP(next, before *core.ServiceSpec) {
 // selector has both families.
 func setFamilies(spec *core.ServiceSpec) {
 	if spec.Type == core.ServiceTypeExternalName {
-		spec.InternalTrafficPolicy = nil // a kube-apiserver stores one that the Service had before, and does not show it
 		return
 	}
 	both := spec.ClusterIP == core.ClusterIPNone && len(spec.Selector) == 0 && spec.IPFamilyPolicy == nil && len(spec.IPFamilies) == 0

@@ -23,9 +23,25 @@ import (
 
 // Deletion is the result of a DELETE.
 type Deletion struct {
-	UID    types.UID
-	Kept   bool   // the object has finalizers or a grace period, and now a deletionTimestamp
-	Object []byte // for the client; nil: a Status is the answer
+	UID      types.UID
+	kept     []byte             // the object with its deletionTimestamp, if it has finalizers or a grace period
+	removed  object.Object      // otherwise; empty: it could not be shown
+	revision etcdstore.Revision // of removed
+}
+
+// Kept reports whether the object still exists.
+func (d Deletion) Kept() bool { return d.kept != nil }
+
+// Object returns the object for the client; nil: a Status is the answer.
+func (d Deletion) Object(t catalog.Target) ([]byte, error) {
+	if d.Kept() || !t.Resource.ReturnsDeleted || d.removed.Unstructured == nil {
+		return d.kept, nil
+	}
+	value, err := encode(t.Resource, d.removed)
+	if err != nil {
+		return nil, err
+	}
+	return Result{scope: t.Scope, value: value, revision: d.revision}.Object(t)
 }
 
 // Delete deletes an object, or sets the deletionTimestamp of one that is kept.
@@ -47,7 +63,10 @@ func (s *Store) delete(ctx context.Context, t catalog.Target, options *metav1.De
 		if err := review.ConfirmDelete(ctx, options, named, a.old); err != nil {
 			return err
 		}
-		done = Deletion{UID: a.old.GetUID()}
+		done = Deletion{UID: a.old.GetUID(), revision: a.object.Revision}
+		if a.shown() {
+			done.removed = a.old
+		}
 		marked, graceful := a.old, false
 		if a.shown() {
 			marked = s.keptForDependents(t.Resource, catalog.KeptForCleanup(t.Resource, a.old), options)
@@ -59,37 +78,15 @@ func (s *Store) delete(ctx context.Context, t catalog.Target, options *metav1.De
 		case t.Resource == customresource.Kind() && a.shown() && s.Claim.State().IsForeign():
 			err = s.checkDeletable(t.Ref)
 		case t.IsNamespace() && a.shown():
-			done.Object, err = s.deleteNamespace(ctx, t, a, dryRun)
-			done.Kept = done.Object != nil
+			done.kept, err = s.deleteNamespace(ctx, t, a, dryRun)
 		case graceful || len(marked.GetFinalizers()) > 0:
-			done.Object, err = s.markDeleted(ctx, t, marked, a, dryRun)
-			done.Kept = true
-		default:
-			done.Object, err = s.remove(ctx, t, a, dryRun)
+			done.kept, err = s.markDeleted(ctx, t, marked, a, dryRun)
+		case !dryRun:
+			done.revision, err = s.deleteKey(ctx, a, t.Ref)
 		}
 		return err
 	})
 	return done, err
-}
-
-// remove deletes an object from etcd, and returns it if the answer has it.
-func (s *Store) remove(ctx context.Context, t catalog.Target, a *updateAttempt, dryRun bool) ([]byte, error) {
-	last := Result{scope: t.Scope, revision: a.object.Revision}
-	if !dryRun {
-		var err error
-		if last.revision, err = s.deleteKey(ctx, a, t.Ref); err != nil {
-			return nil, err
-		}
-	}
-	if !t.Resource.ReturnsDeleted || !a.shown() {
-		return nil, nil
-	}
-	value, err := encode(t.Resource, a.old)
-	if err != nil {
-		return nil, err
-	}
-	last.value = value
-	return last.Object(t)
 }
 
 // keptForDependents returns an object with the garbage collector's finalizer for a propagation policy, and without its other finalizer.

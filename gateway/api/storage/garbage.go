@@ -148,7 +148,7 @@ func (c *gcObjects) Delete(ctx context.Context, o *garbage.Object, policy metav1
 	case err == nil:
 		c.store.Audit(c.target.Resource, resource.Scope{Namespace: o.Namespace, Name: o.Name}, because)
 	}
-	return err == nil && !deleted.Kept, err
+	return err == nil && !deleted.Kept(), err
 }
 
 func (c *gcObjects) Edit(ctx context.Context, namespace, name string, change func(map[string]any) bool) error {

@@ -32,11 +32,8 @@ func (s *Store) deleteNamespace(ctx context.Context, t catalog.Target, a *update
 	}
 	if !dryRun && !s.CollectedElsewhere {
 		removed, err := s.Collector.RemoveEmpty(ctx, &garbage.Object{Key: t.Key(s.Prefix), Name: t.Scope.Name, Revision: object.Revision, JSON: object.JSON})
-		if err != nil {
+		if removed || err != nil {
 			return nil, err
-		}
-		if removed {
-			return object.JSON, nil
 		}
 	}
 	if err := s.checkDeletable(t.Ref); err != nil {
