@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -134,6 +135,9 @@ func tenantServer(t *testing.T) (*Server, *witnessStore) {
 	if err := server.WaitReady(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	await(t, "the search for events of earlier releases, which reads the store at the start", func() bool {
+		return slices.Contains(store.take(), "/registry/events.k8s.io/events/")
+	})
 	return server, store
 }
 
