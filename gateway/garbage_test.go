@@ -79,9 +79,14 @@ func (b *bubble) create(path, apiVersion, kind, name, metadata string) string {
 	b.t.Helper()
 	spec := map[string]string{"Pod": podSpec, "Deployment": workloadSpec, "ReplicaSet": workloadSpec}[kind]
 	body := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q%s},"spec":{%s}}`, apiVersion, kind, name, metadata, spec)
+	return uidOf(b.t, b.must(http.StatusCreated, http.MethodPost, path, body).body)
+}
+
+func uidOf(t *testing.T, body string) string {
+	t.Helper()
 	var object struct{ Metadata struct{ UID string } }
-	if err := json.Unmarshal([]byte(b.must(http.StatusCreated, http.MethodPost, path, body).body), &object); err != nil {
-		b.t.Fatal(err)
+	if err := json.Unmarshal([]byte(body), &object); err != nil {
+		t.Fatal(err)
 	}
 	return object.Metadata.UID
 }
@@ -255,6 +260,51 @@ func TestPropagation(t *testing.T) {
 					t.Errorf("the dependent is gone: %v, want %v", gone, !test.keeps)
 				} else if !gone && strings.Contains(b.do(http.MethodGet, dependent, "").body, "ownerReferences") {
 					t.Error("the dependent still refers to its owner")
+				}
+			})
+		})
+	}
+}
+
+// TestPropagationByDefault checks that ReplicationControllers and Jobs keep their dependents without a policy, unless the collector deletes them.
+func TestPropagationByDefault(t *testing.T) {
+	const namespace = "/apis/batch/v1/namespaces/demo"
+	const pod = `"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}`
+	tests := []struct {
+		name, finalizers, query string
+		keeps, warns            bool
+	}{
+		{name: "no policy", keeps: true, warns: true},
+		{name: "Background", query: "?propagationPolicy=Background"},
+		{name: "Orphan", query: "?propagationPolicy=Orphan", keeps: true},
+		{name: "a finalizer for Foreground", finalizers: `,"finalizers":["foregroundDeletion"]`, warns: true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBubble(t, memory.New())
+				cron := b.configMap("demo", "cron", "")
+				b.must(http.StatusCreated, http.MethodPost, namespace+"/jobs", `{"metadata":{"name":"owner"`+test.finalizers+`},"spec":{`+pod+`}}`)
+				uid := uidOf(t, b.must(http.StatusOK, http.MethodGet, namespace+"/jobs/owner", "").body)
+				b.configMap("demo", "dependent", ownedBy("batch/v1", "Job", "owner", uid))
+				a := b.must(http.StatusOK, http.MethodDelete, namespace+"/jobs/owner"+test.query, "")
+				if warns := strings.Contains(a.header.Get("Warning"), "child pods are preserved by default"); warns != test.warns {
+					t.Errorf("the warning is %q", a.header.Get("Warning"))
+				}
+				if !b.gone(namespace + "/jobs/owner") {
+					t.Error("the owner stays")
+				}
+				if b.gone(namespaceDemo+"/configmaps/dependent") == test.keeps {
+					t.Errorf("the dependent is gone: %v, want %v", !test.keeps, test.keeps)
+				}
+
+				owned := ownedBy("v1", "ConfigMap", "cron", cron)
+				b.must(http.StatusCreated, http.MethodPost, namespace+"/jobs", `{"metadata":{"name":"owned"`+owned+`},"spec":{`+pod+`}}`)
+				uid = uidOf(t, b.must(http.StatusOK, http.MethodGet, namespace+"/jobs/owned", "").body)
+				b.configMap("demo", "second", ownedBy("batch/v1", "Job", "owned", uid))
+				b.must(http.StatusOK, http.MethodDelete, namespaceDemo+"/configmaps/cron", "")
+				if !b.gone(namespace+"/jobs/owned") || !b.gone(namespaceDemo+"/configmaps/second") {
+					t.Error("the garbage collector keeps the dependents of a Job that it deletes")
 				}
 			})
 		})

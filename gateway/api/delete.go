@@ -8,8 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"revtail/gateway/api/catalog"
+	"revtail/gateway/api/garbage"
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/response"
+	"revtail/gateway/resource"
 )
 
 func (h *Handler) serveDelete(w http.ResponseWriter, r *http.Request, t catalog.Target) error {
@@ -21,6 +23,7 @@ func (h *Handler) serveDelete(w http.ResponseWriter, r *http.Request, t catalog.
 	if err != nil {
 		return err
 	}
+	warnOfOrphans(w, t.Resource, options)
 	ctx, cancel := context.WithTimeout(h.clientContext(w, r), request.Timeout)
 	defer cancel()
 	deleted, err := h.Store.Delete(ctx, t, options)
@@ -53,6 +56,7 @@ func (h *Handler) serveDeleteCollection(w http.ResponseWriter, r *http.Request, 
 	if err != nil {
 		return err
 	}
+	warnOfOrphans(w, t.Resource, options)
 	params.Account = h.Watches.Account(r)
 	defer params.Account.Release()
 	ctx, cancel := context.WithTimeout(h.clientContext(w, r), request.Timeout)
@@ -65,4 +69,11 @@ func (h *Handler) serveDeleteCollection(w http.ResponseWriter, r *http.Request, 
 		return err
 	}
 	return h.respondList(ctx, w, r, t, f, list)
+}
+
+// warnOfOrphans warns a client that gives no propagation policy, and may not expect that dependents stay.
+func warnOfOrphans(w http.ResponseWriter, res *resource.Resource, options *metav1.DeleteOptions) {
+	if res.DeletionWarning != "" && garbage.PropagationOf(options) == "" {
+		response.Warn(w, res.DeletionWarning)
+	}
 }

@@ -197,7 +197,6 @@ func (o *objectComparison) try(what string, request apiRequest) apiAnswer {
 }
 
 const (
-	orphans   = "a kube-apiserver keeps the dependents of these two kinds, without a policy in the request"
 	graceful  = "a kube-apiserver returns a Pod with its grace period, although that is zero"
 	dropped   = "a kube-apiserver updates managedFields before it drops what the type of a Service does not have"
 	deleteDry = "delete in a dry run"
@@ -205,10 +204,6 @@ const (
 
 // knownDifferences are answers that differ, by the names of the test and of the answer, with the reason.
 var knownDifferences = map[string]string{
-	"TestKinds/ReplicationController/web: " + deleteDry: orphans,
-	"TestKinds/ReplicationController/web: delete":       orphans,
-	"TestKinds/Job/once: " + deleteDry:                  orphans,
-	"TestKinds/Job/once: delete":                        orphans,
 	"TestKinds/Pod/web: " + deleteDry:                   graceful,
 	"TestKinds/Pod/web: delete":                         graceful,
 

@@ -35,6 +35,10 @@ type Resource struct {
 	UnconditionalUpdate bool
 	// ReturnsDeleted says that a DELETE is answered with the object, as Kubernetes does for some kinds, and not with a Status.
 	ReturnsDeleted bool
+	// OrphansDependents says that a DELETE without a propagation policy keeps the dependents of an object, as Kubernetes does for two old kinds.
+	OrphansDependents bool
+	// DeletionWarning warns the client of such a DELETE; empty: nothing does.
+	DeletionWarning string
 	// GoType is the Go type of the kind, for strategic merge patches and protobuf; nil where there is none.
 	GoType any
 	// Defaults sets missing fields of a stored object, in place; nil: there are no defaults. Schema.Complete sets those of a new object.

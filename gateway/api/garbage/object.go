@@ -92,9 +92,15 @@ type ownerReference struct {
 // policy returns what the deletion of a terminating object waits for: that no dependent refers to it (Orphan), or that the dependents that
 // block it are deleted (Foreground); empty: nothing, or the object is not terminating.
 func (m metadata) policy() metav1.DeletionPropagation {
-	switch {
-	case m.DeletionTimestamp == "":
+	if m.DeletionTimestamp == "" {
 		return ""
+	}
+	return m.finalizerPolicy()
+}
+
+// finalizerPolicy returns the propagation policy of an object's finalizers; empty: it has none.
+func (m metadata) finalizerPolicy() metav1.DeletionPropagation {
+	switch {
 	case slices.Contains(m.Finalizers, metav1.FinalizerOrphanDependents):
 		return metav1.DeletePropagationOrphan
 	case slices.Contains(m.Finalizers, metav1.FinalizerDeleteDependents):

@@ -196,7 +196,7 @@ func (k kind) resource() *resource.Resource {
 	create, unconditional := updates(k.strategy)
 	res := &resource.Resource{
 		Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Plural: k.plural, Singular: strings.ToLower(gvk.Kind), GoType: k.goType,
-		Namespaced: k.strategy.NamespaceScoped(), CreateOnUpdate: create, ReturnsDeleted: returnsDeleted(gvk.Group, k.plural),
+		Namespaced: k.strategy.NamespaceScoped(), CreateOnUpdate: create,
 		Storage: k.storage, KeyPrefix: k.keys, UnconditionalUpdate: unconditional, Status: k.status != nil, Scale: k.scale, Whole: slices.Sorted(maps.Keys(k.whole)), Deprecation: k.deprecated,
 	}
 	if k.short != "" {
@@ -205,6 +205,7 @@ func (k kind) resource() *resource.Resource {
 	if k.category != "" {
 		res.Categories = []string{k.category}
 	}
+	setDeletion(res)
 	own := &strategy{resource: res, kind: gvk, object: k.strategy, status: k.status, whole: k.whole}
 	own.zero = zeroObject(own.kind, reflect.TypeOf(k.goType))
 	own.shareCopies()

@@ -46,23 +46,13 @@ var strategies = map[schema.GroupResource]strategy{
 	{Group: "events.k8s.io", Resource: "events"}:       {object: event.Strategy},
 }
 
-// returned are the resources, by their group, whose deleted objects a kube-apiserver returns: rest.Storage says so (ReturnDeletedObject), which
-// the strategies do not know.
-var returned = map[string][]string{
-	"":                {"namespaces", "persistentvolumeclaims", "persistentvolumes", "pods", "podtemplates", "resourcequotas", "serviceaccounts", "services"},
-	"resource.k8s.io": {"deviceclasses", "resourceclaims", "resourceclaimtemplates", "resourcepoolstatusrequests", "resourceslices"},
-	"storage.k8s.io":  {"csidrivers", "csinodes", "storageclasses", "volumeattachments", "volumeattributesclasses"},
-}
-
-func returnsDeleted(group, plural string) bool { return slices.Contains(returned[group], plural) }
-
 // attach gives a kind of package resource its strategy and its printer.
 func attach(res *resource.Resource) {
 	own := strategies[schema.GroupResource{Group: res.Group, Resource: res.Plural}]
 	own.resource, own.kind = res, groupVersionKind(res)
 	own.zero = zeroObject(own.kind, reflect.TypeOf(res.GoType))
 	own.shareCopies()
-	res.ReturnsDeleted = returnsDeleted(res.Group, res.Plural)
+	setDeletion(res)
 	if own.object != nil {
 		res.Strategy, res.Whole = &own, slices.Sorted(maps.Keys(own.whole))
 		res.CreateOnUpdate, res.UnconditionalUpdate = updates(own.object)

@@ -90,7 +90,7 @@ func (s *Store) delete(ctx context.Context, t catalog.Target, options *metav1.De
 }
 
 // keptForDependents returns an object with the garbage collector's finalizer for a propagation policy, and without its other finalizer.
-// Without a policy in the request the object does not change.
+// Without a policy in the request its finalizers decide, and then the default of its kind.
 func (s *Store) keptForDependents(res *resource.Resource, old object.Object, options *metav1.DeleteOptions) object.Object {
 	if !(s.Collect || s.CollectedElsewhere) || s.Claim.State().IsForeign() || res.IsNamespaces() || res.Mount != nil {
 		return old
@@ -99,7 +99,11 @@ func (s *Store) keptForDependents(res *resource.Resource, old object.Object, opt
 	after := slices.DeleteFunc(slices.Clone(before), func(f string) bool {
 		return f == metav1.FinalizerOrphanDependents || f == metav1.FinalizerDeleteDependents
 	})
-	switch garbage.PropagationOf(options) {
+	policy := garbage.PropagationOf(options)
+	if policy == "" && res.OrphansDependents && len(after) == len(before) {
+		policy = metav1.DeletePropagationOrphan
+	}
+	switch policy {
 	case metav1.DeletePropagationOrphan:
 		after = append(after, metav1.FinalizerOrphanDependents)
 	case metav1.DeletePropagationForeground:

@@ -135,10 +135,8 @@ func (c *gcObjects) Delete(ctx context.Context, o *garbage.Object, policy metav1
 		return false, err
 	}
 	revision := strconv.FormatInt(int64(o.Revision), 10)
-	options := &metav1.DeleteOptions{GracePeriodSeconds: new(int64), Preconditions: &metav1.Preconditions{ResourceVersion: &revision}} // nobody ends the containers
-	if policy != "" {
-		options.PropagationPolicy = &policy
-	}
+	options := &metav1.DeleteOptions{GracePeriodSeconds: new(int64), // nothing ends the containers
+		Preconditions: &metav1.Preconditions{ResourceVersion: &revision}, PropagationPolicy: &policy}
 	deleted, err := c.store.Delete(ctx, c.at(o.Namespace, o.Name), options)
 	switch {
 	case apierrors.IsNotFound(err):
