@@ -15,6 +15,7 @@ import (
 	"revtail/gateway/api"
 	"revtail/gateway/api/apiservices"
 	"revtail/gateway/api/catalog"
+	"revtail/gateway/api/forms"
 	"revtail/gateway/api/mount"
 	"revtail/gateway/api/quota"
 	"revtail/gateway/api/storage"
@@ -103,7 +104,7 @@ func (s *Server) handlers(options Options, control *access.Control, chain *middl
 		upstream: options.Upstream, forwarded: options.Forwarded, chain: chain, access: control, keys: s.keys, watches: s.watches, health: health, debug: options.Debug,
 		api: &api.Handler{
 			Catalog: s.catalog, Store: s.store, APIServices: apiservices.New(s.store), Responder: chain.Responder, Access: control, Tokens: options.ServiceAccounts, Filters: filters, Claim: options.Claim, OpenKey: s.keys.Open,
-			Build: options.Build, Watches: s.watches, Flows: chain.Flows, Timeline: line, History: options.History,
+			Build: options.Build, Watches: s.watches, Flows: chain.Flows, Timeline: line, History: options.History, Forms: forms.Store{Most: options.Limits.FormBytes()},
 		},
 		metrics: metrics.Handler(options.Build, metrics.Source{Caches: s.figures, Watches: s.watchFigures},
 			slices.Concat(options.Metrics, filters.Collectors(), s.watches.Processor.Collectors(), health.collectors(), []prometheus.Collector{chain.Requests, chain.Flows, chain.Responder.Refused})...),

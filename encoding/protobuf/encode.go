@@ -18,6 +18,8 @@ import (
 type Kind struct {
 	typeMeta runtime.TypeMeta
 	goType   reflect.Type
+	head     []byte         // of an envelope, up to the field of its content
+	layout   func() *layout // nil: documents are decoded to the Go type
 }
 
 // encoded is implemented by the types that can be encoded.
@@ -40,6 +42,8 @@ func KindOf(apiVersion, kind string) *Kind {
 		return nil // not cached, because the kinds of custom resources come and go
 	}
 	made := &Kind{typeMeta: runtime.TypeMeta{APIVersion: apiVersion, Kind: kind}, goType: reflect.TypeOf(empty).Elem()}
+	made.head = appendEnvelopeStart(nil, made.typeMeta)
+	made.layout = sync.OnceValue(func() *layout { return layoutOf(made.goType) })
 	found, _ := kindsFound.LoadOrStore(gvk, made)
 	return found.(*Kind)
 }
@@ -58,6 +62,16 @@ func newObject(gvk schema.GroupVersionKind) (any, error) {
 // AppendObject appends an object: the magic bytes, and a runtime.Unknown with the protobuf form of its kind. Fields of the document that
 // the kind does not have are left out. The error says why the document is not of the kind.
 func (k *Kind) AppendObject(dst, document []byte) ([]byte, error) {
+	if l := k.layout(); l != nil {
+		if out, ok := l.appendTo(dst, k, document); ok {
+			return out, nil
+		}
+	}
+	return k.appendDecoded(dst, document)
+}
+
+// appendDecoded is AppendObject by the Go type of the kind, which knows all documents, and the errors.
+func (k *Kind) appendDecoded(dst, document []byte) ([]byte, error) {
 	object, err := k.decode(document)
 	if err != nil {
 		return dst, err
@@ -100,14 +114,22 @@ func appendEnvelope(dst []byte, meta runtime.TypeMeta, object encoded) ([]byte, 
 
 // appendEnvelopeHead appends an envelope up to its content, of a size in bytes.
 func appendEnvelopeHead(dst []byte, meta runtime.TypeMeta, size int) []byte {
+	return appendField(appendEnvelopeStart(dst, meta), unknownRaw, size)
+}
+
+// appendEnvelopeStart appends an envelope up to the field of its content.
+func appendEnvelopeStart(dst []byte, meta runtime.TypeMeta) []byte {
 	dst = append(dst, magic...)
 	dst = appendField(dst, unknownTypeMeta, meta.Size())
 	dst, err := appendMessage(dst, &meta, meta.Size())
 	if err != nil {
 		panic("protobuf: a TypeMeta can always be encoded: " + err.Error())
 	}
-	return appendField(dst, unknownRaw, size)
+	return dst
 }
+
+// envelopeRest is more than the bytes of an envelope beside its start and its content.
+const envelopeRest = 16
 
 // appendEnvelopeTail appends the two empty strings that end an envelope.
 func appendEnvelopeTail(dst []byte) []byte {

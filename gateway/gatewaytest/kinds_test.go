@@ -204,8 +204,8 @@ const (
 
 // knownDifferences are answers that differ, by the names of the test and of the answer, with the reason.
 var knownDifferences = map[string]string{
-	"TestKinds/Pod/web: " + deleteDry:                   graceful,
-	"TestKinds/Pod/web: delete":                         graceful,
+	"TestKinds/Pod/web: " + deleteDry: graceful,
+	"TestKinds/Pod/web: delete":       graceful,
 
 	"TestServiceAddressesAreThoseOfAKubeAPIServer: s0 becomes an ExternalName": dropped,
 	"TestServiceAddressesAreThoseOfAKubeAPIServer: s0 becomes a ClusterIP":     dropped,

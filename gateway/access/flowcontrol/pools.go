@@ -20,7 +20,7 @@ const (
 	maxKeyRanges = 2000
 	// maxKeyRangeBytes is how many bytes of JSON these ranges can hold.
 	maxKeyRangeBytes = 1 << 30
-	// maxResponseBytes is how many bytes the responses that are being made or sent can hold.
+	// maxResponseBytes is how many bytes the responses that are being made or sent can hold, and as many the forms that are kept for later ones.
 	maxResponseBytes = 256 << 20
 	// keyRangePart and responsePart are which part of the memory limit of the process both can hold: a half, an eighth.
 	keyRangePart = 2
@@ -46,6 +46,9 @@ func (l Limits) part(part, most int64) int64 {
 	}
 	return min(l.Memory/part, most)
 }
+
+// FormBytes returns how many bytes the forms of objects that are kept for later responses can hold.
+func (l Limits) FormBytes() int64 { return l.part(responsePart, maxResponseBytes) }
 
 // NewPools returns the pools of a gateway.
 func NewPools(limits Limits, logger *slog.Logger) *Pools {

@@ -13,14 +13,15 @@ const (
 	period = 15 * time.Second
 	// shortPeriod is the period while there is no room.
 	shortPeriod = 3 * time.Second
-	// maxBytes bounds the memory of all forms. What is beyond it is made for each client.
-	maxBytes = 64 << 20
 	// overhead is about how many bytes a form takes beside its text: in the map, and as the header of a slice.
 	overhead = 128
 )
 
-// Store keeps the forms of a gateway. It is safe for concurrent use; the zero value is empty.
+// Store keeps the forms of a gateway. It is safe for concurrent use; the zero value keeps nothing.
 type Store struct {
+	// Most bounds the memory of all forms, in bytes. What is beyond it is made for each client.
+	Most int64
+
 	bytes  atomic.Int64
 	mu     sync.Mutex // guards the fields below, for O(1) or a step for each table
 	tables map[any]*Table
@@ -135,7 +136,7 @@ func (t *Table) keep(o *watchcache.Object, f Form) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	removed := t.recent.remove(o)
-	if t.store.bytes.Add(f.size()-removed) > maxBytes || t.dropped {
+	if t.store.bytes.Add(f.size()-removed) > t.store.Most || t.dropped {
 		t.store.bytes.Add(-f.size())
 		return t.dropped
 	}

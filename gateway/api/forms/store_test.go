@@ -11,6 +11,9 @@ import (
 	"revtail/gateway/watchcache"
 )
 
+// most is Store.Most in these tests.
+const most = 64 << 20
+
 // counter makes forms, and counts them.
 type counter struct {
 	made  int
@@ -34,7 +37,7 @@ func (c *counter) get(t *testing.T, from *Table, o *watchcache.Object) {
 // after the last use.
 func TestFormsStayWhileTheyAreUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s Store
+		s := Store{Most: most}
 		var used, idle counter
 		a, b := new(watchcache.Object), new(watchcache.Object)
 		idle.get(t, s.Of("rows"), b)
@@ -61,7 +64,7 @@ func TestFormsStayWhileTheyAreUsed(t *testing.T) {
 // TestFormsExpire checks that a form is made again when it is no longer right, and replaces the other one.
 func TestFormsExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s Store
+		s := Store{Most: most}
 		o, c := new(watchcache.Object), counter{until: time.Now().Add(time.Second)}
 		table := s.Of("rows")
 		c.get(t, table, o)
@@ -77,14 +80,14 @@ func TestFormsExpire(t *testing.T) {
 // TestFormsAreBounded checks that a store keeps no more than it may, and that the requests of a table which was dropped keep nothing.
 func TestFormsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s Store
-		table, large := s.Of("rows"), counter{size: maxBytes / 3}
+		s := Store{Most: most}
+		table, large := s.Of("rows"), counter{size: most / 3}
 		first := new(watchcache.Object)
 		for range 4 {
 			large.get(t, table, first)
 			large.get(t, table, new(watchcache.Object))
 		}
-		if kept := len(table.recent.forms) + len(table.old.forms); kept != 2 || s.bytes.Load() > maxBytes {
+		if kept := len(table.recent.forms) + len(table.old.forms); kept != 2 || s.bytes.Load() > most {
 			t.Errorf("%d forms of %d bytes are kept", kept, s.bytes.Load())
 		}
 		for range 3 { // what is used stays, and the others make room
@@ -92,7 +95,7 @@ func TestFormsAreBounded(t *testing.T) {
 			large.get(t, table, first)
 			large.get(t, table, new(watchcache.Object))
 		}
-		if large.made != 8 || s.bytes.Load() > maxBytes {
+		if large.made != 8 || s.bytes.Load() > most {
 			t.Errorf("%d forms were made, want 8: %d bytes", large.made, s.bytes.Load())
 		}
 		time.Sleep(2*period + time.Second)
@@ -112,7 +115,7 @@ func TestFormsAreBounded(t *testing.T) {
 // TestFormsOfManyRequests checks that the sum of the sizes is right when many requests ask for the same objects while they age.
 func TestFormsOfManyRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s Store
+		s := Store{Most: most}
 		objects := make([]*watchcache.Object, 100)
 		for i := range objects {
 			objects[i] = new(watchcache.Object)

@@ -25,7 +25,7 @@ var listForms = []listForm{
 		"The objects are minutes old: their ages, and with them their rows, change each second, and revtail decodes each object for a new row; a kube-apiserver keeps objects decoded.",
 		"null sends rows that are prepared; revtail makes new ones each second, because the ages of young objects change."},
 	{"protobuf", protobufType, checkMessage,
-		"revtail keeps objects as JSON. It keeps messages for half a minute, in 64 MiB, and encodes what has no room in each list.",
+		"revtail keeps objects as JSON. It keeps messages for half a minute, in 256 MiB, and encodes what has no room in each list.",
 		"null sends objects that are encoded; revtail copies each one behind the size of the list, and encodes what has no room."},
 }
 
