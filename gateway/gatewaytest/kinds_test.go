@@ -197,15 +197,12 @@ func (o *objectComparison) try(what string, request apiRequest) apiAnswer {
 }
 
 const (
-	graceful  = "a kube-apiserver returns a Pod with its grace period, although that is zero"
 	dropped   = "a kube-apiserver updates managedFields before it drops what the type of a Service does not have"
 	deleteDry = "delete in a dry run"
 )
 
 // knownDifferences are answers that differ, by the names of the test and of the answer, with the reason.
 var knownDifferences = map[string]string{
-	"TestKinds/Pod/web: " + deleteDry: graceful,
-	"TestKinds/Pod/web: delete":       graceful,
 
 	"TestServiceAddressesAreThoseOfAKubeAPIServer: s0 becomes an ExternalName": dropped,
 	"TestServiceAddressesAreThoseOfAKubeAPIServer: s0 becomes a ClusterIP":     dropped,

@@ -37,7 +37,11 @@ func (d Deletion) Object(t catalog.Target) ([]byte, error) {
 	if d.Kept() || !t.Resource.ReturnsDeleted || d.removed.Unstructured == nil {
 		return d.kept, nil
 	}
-	value, err := encode(t.Resource, d.removed)
+	removed := d.removed
+	if isPods(t.Resource) && removed.GetDeletionTimestamp() == nil { // a kube-apiserver marks a Pod also with a grace period of zero
+		removed = terminating(removed)
+	}
+	value, err := encode(t.Resource, removed)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +75,7 @@ func (s *Store) delete(ctx context.Context, t catalog.Target, options *metav1.De
 		if a.shown() {
 			marked = s.keptForDependents(t.Resource, catalog.KeptForCleanup(t.Resource, a.old), options)
 		}
-		if s.GracefulDeletion && t.Resource.QualifiedName() == "pods" {
+		if s.GracefulDeletion && isPods(t.Resource) {
 			marked, graceful = object.DeleteGracefully(marked, options, time.Now())
 		}
 		switch {
@@ -88,6 +92,9 @@ func (s *Store) delete(ctx context.Context, t catalog.Target, options *metav1.De
 	})
 	return done, err
 }
+
+// isPods reports whether the objects of a resource can be deleted with a grace period.
+func isPods(res *resource.Resource) bool { return res.QualifiedName() == "pods" }
 
 // keptForDependents returns an object with the garbage collector's finalizer for a propagation policy, and without its other finalizer.
 // Without a policy in the request its finalizers decide, and then the default of its kind.
@@ -124,19 +131,26 @@ func (s *Store) keptForDependents(res *resource.Resource, old object.Object, opt
 func (s *Store) markDeleted(ctx context.Context, t catalog.Target, marked object.Object, a *updateAttempt, dryRun bool) ([]byte, error) {
 	marked = marked.ShallowCopy()
 	if a.old.GetDeletionTimestamp() == nil {
-		if marked.GetDeletionTimestamp() == nil {
-			marked.Metadata()["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
-			marked.Metadata()["deletionGracePeriodSeconds"] = int64(0)
-		}
-		if generation := a.old.GetGeneration(); generation > 0 {
-			marked.Metadata()["generation"] = generation + 1
-		}
+		marked = terminating(marked)
 	}
 	done, err := s.replace(ctx, &Request{Target: t, Options: Options{DryRun: dryRun}}, marked, a)
 	if err != nil {
 		return nil, err
 	}
 	return done.Object(t)
+}
+
+// terminating returns an object with a deletionTimestamp and the next generation.
+func terminating(d object.Object) object.Object {
+	d = d.ShallowCopy()
+	if d.GetDeletionTimestamp() == nil {
+		d.Metadata()["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
+		d.Metadata()["deletionGracePeriodSeconds"] = int64(0)
+	}
+	if generation := d.GetGeneration(); generation > 0 {
+		d.Metadata()["generation"] = generation + 1
+	}
+	return d
 }
 
 // DeleteCollection deletes the objects of a list, one after the other, and returns them as they were, and their number. With an error it
