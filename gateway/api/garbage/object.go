@@ -2,6 +2,7 @@ package garbage
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -39,7 +40,7 @@ type Objects interface {
 	Elsewhere(ctx context.Context, namespace, name string) (bool, error)
 	// Count returns the number of objects in the watch cache.
 	Count() int
-	// Delete deletes an object as a client would, if it is still at its revision. An empty policy is the object's own; because is for
+	// Delete deletes an object as a client would, if it is still at its revision. The policy is not empty, so no default of a kind counts; because is for
 	// the audit log. False: the object stays for now, because it has finalizers or has changed.
 	Delete(ctx context.Context, o *Object, policy metav1.DeletionPropagation, because string) (gone bool, err error)
 	// Edit changes an object's metadata, as it is in etcd: change returns false to leave it alone, and is called again after a
@@ -107,6 +108,11 @@ func (m metadata) finalizerPolicy() metav1.DeletionPropagation {
 		return metav1.DeletePropagationForeground
 	}
 	return ""
+}
+
+// deletionPolicy returns the policy with which the collector deletes an object: that of its finalizers, and not the default of its kind.
+func (m metadata) deletionPolicy() metav1.DeletionPropagation {
+	return cmp.Or(m.finalizerPolicy(), metav1.DeletePropagationBackground)
 }
 
 // metadata decodes the metadata; false: another program wrote an object that cannot be decoded.

@@ -1,11 +1,8 @@
 package garbage
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // ownerWidth is how many objects without owners are deleted at the same time.
@@ -116,8 +113,7 @@ func (c *owners) collect(ctx context.Context, key objectKey, object *Object) (ve
 	// The object's revision is the precondition, and a uid that is gone does not come back: the owners need not be read again.
 	because := fmt.Sprintf("its owner is gone: %v, uid %s", owners[0].objectKey, owners[0].uid)
 	m, _ := object.metadata()
-	policy := cmp.Or(m.finalizerPolicy(), metav1.DeletePropagationBackground)
-	if _, err := key.resource.Objects.Delete(ctx, object, policy, because); err != nil {
+	if _, err := key.resource.Objects.Delete(ctx, object, m.deletionPolicy(), because); err != nil {
 		return later, fmt.Errorf("%v, whose owners are gone: %w", key, err)
 	}
 	c.Logger.Debug("deleted an object whose owners are gone", "object", key.String(), "because", because)

@@ -165,7 +165,7 @@ func (c *owners) deleteDependent(ctx context.Context, key objectKey, uid string,
 	}
 	blocks = d.reference(uid).BlockOwnerDeletion
 	if d.metadata.DeletionTimestamp == "" {
-		policy := metav1.DeletionPropagation("") // the object's own
+		policy := d.metadata.deletionPolicy()
 		if d.owns {
 			policy = metav1.DeletePropagationForeground
 		}

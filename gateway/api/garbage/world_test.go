@@ -143,6 +143,9 @@ func (t *things) Count() int {
 }
 
 func (t *things) Delete(ctx context.Context, o *Object, policy metav1.DeletionPropagation, _ string) (bool, error) {
+	if policy == "" {
+		panic("a deletion without a policy, which leaves it to the default of the kind")
+	}
 	t.deletes.Add(1)
 	if t.before != nil {
 		if err := t.before(o.Key); err != nil {
