@@ -58,9 +58,9 @@ const (
 
 // member says which field a member of JSON is.
 type member struct {
-	path  []int // the fields of the structs that are embedded in each other and that have it: empty for a field of the struct itself
-	field int
-	typed bool // it is apiVersion or kind, a text that is not in the form of an object
+	path     []int // the fields of the structs that are embedded in each other and that have it: empty for a field of the struct itself
+	field    int
+	typeMeta bool // it is apiVersion or kind, a text that is not in the form of an object
 }
 
 // layouts has the compiled *layout of a reflect.Type. The number of types bounds it.
@@ -152,20 +152,18 @@ func (c compiler) describe(f *field, t reflect.Type) error {
 	case isMessage(t) && t.Kind() != reflect.Struct:
 		return fmt.Errorf("%v is a message of its own", t)
 	case t.Kind() == reflect.Pointer:
-		return c.element(f, t.Elem())
+		t = t.Elem()
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
 		f.form = formBytes
 		return nil
 	case t.Kind() == reflect.Slice:
-		f.repeats = list
-		return c.element(f, t.Elem())
+		f.repeats, t = list, t.Elem()
 	case t.Kind() == reflect.Map && t.Key().Kind() == reflect.String:
-		f.repeats = dictionary
-		if t.Elem().Kind() == reflect.Slice && t.Elem().Elem().Kind() == reflect.Uint8 {
+		f.repeats, t = dictionary, t.Elem()
+		if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 {
 			f.form = formBytes
 			return nil
 		}
-		return c.element(f, t.Elem())
 	}
 	return c.element(f, t)
 }
@@ -224,7 +222,7 @@ func (l *layout) name(t reflect.Type) error {
 		name, _, _ := strings.Cut(of.Tag.Get("json"), ",")
 		switch {
 		case of.Type == reflect.TypeFor[metav1.TypeMeta]():
-			l.members["apiVersion"], l.members["kind"] = member{typed: true}, member{typed: true}
+			l.members["apiVersion"], l.members["kind"] = member{typeMeta: true}, member{typeMeta: true}
 			continue
 		case name == "-" || name == "" && !of.Anonymous || of.Anonymous && name == "" && of.Type.Kind() != reflect.Struct:
 			return fmt.Errorf("%s has no name in JSON", of.Name)
@@ -241,7 +239,7 @@ func (l *layout) name(t reflect.Type) error {
 			return fmt.Errorf("%s is embedded, and no message", of.Name)
 		}
 		for name, m := range inner.members {
-			if err := l.addMember(name, member{path: append([]int{at}, m.path...), field: m.field, typed: m.typed}); err != nil {
+			if err := l.addMember(name, member{path: append([]int{at}, m.path...), field: m.field, typeMeta: m.typeMeta}); err != nil {
 				return err
 			}
 		}

