@@ -133,8 +133,7 @@ func TestHijackedStreamsKeepTheConnection(t *testing.T) {
 	server.Config.IdleTimeout = idle
 	startServer(server, time.Minute)
 	t.Cleanup(server.Close)
-	p := dialServer(t, server, 1<<20, 1<<20)
-	p.ask(1, "/hijacked")
+	p := dialBusy(t, server, "/hijacked")
 	first := <-streams
 	p.ask(3, "/hijacked")
 	second := <-streams
@@ -154,6 +153,20 @@ func TestHijackedStreamsKeepTheConnection(t *testing.T) {
 	frame, err := p.next()
 	if goAway, ok := frame.(*h2.GoAwayFrame); !ok || goAway.ErrCode != h2.ErrCodeNo {
 		t.Errorf("an idle connection ends with %v, %v", frame, err)
+	}
+}
+
+// dialBusy connects to a server and asks for path on stream 1. It tries again when the idle timeout has ended the connection before the request.
+func dialBusy(t *testing.T, server *httptest.Server, path string) *peer {
+	t.Helper()
+	for {
+		p := dialServer(t, server, 1<<20, 1<<20)
+		p.ask(1, path)
+		frame, err := p.next()
+		p.must(err)
+		if _, ok := frame.(*h2.HeadersFrame); ok {
+			return p
+		}
 	}
 }
 
