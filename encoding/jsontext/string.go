@@ -29,24 +29,39 @@ func (s *Scanner) Quoted() ([]byte, bool) {
 	return nil, false
 }
 
-// plainBytes returns how many bytes at the start of text are plain. It tests eight bytes at once, each in its own part of a number: the highest bit
-// of a part is set in the difference if the byte is less than the subtrahend. A borrow can spoil only bytes after one that is not plain.
+// plainBytes returns how many bytes at the start of text are plain. It tests sixteen bytes at once while there are so many, and then eight.
 func plainBytes(text []byte) int {
-	const each, highest = 0x0101_0101_0101_0101, 0x8080_8080_8080_8080
 	i := 0
-	for ; len(text)-i >= 8; i += 8 {
-		x := binary.LittleEndian.Uint64(text[i:])
-		quote, backslash := x^('"'*each), x^('\\'*each)
-		control := (x - ' '*each) &^ x
-		found := (control | (quote-each)&^quote | (backslash-each)&^backslash | x) & highest
-		if found != 0 {
+	for ; len(text)-i >= 16; i += 16 {
+		first, second := special(text[i:]), special(text[i+8:])
+		if (first|second)&highest == 0 {
+			continue
+		}
+		if first &= highest; first != 0 {
+			return i + bits.TrailingZeros64(first)/8
+		}
+		return i + 8 + bits.TrailingZeros64(second&highest)/8
+	}
+	if len(text)-i >= 8 {
+		if found := special(text[i:]) & highest; found != 0 {
 			return i + bits.TrailingZeros64(found)/8
 		}
+		i += 8
 	}
 	for i < len(text) && plain[text[i]] {
 		i++
 	}
 	return i
+}
+
+const each, highest = 0x0101_0101_0101_0101, 0x8080_8080_8080_8080
+
+// special returns a number whose eight parts stand for the first eight bytes of text, the first byte for the lowest part. The highest bit of a part
+// is set if its byte is not plain, because then the byte is not ASCII, or less than the subtrahend of a difference. A borrow spoils only parts
+// after one whose bit is set.
+func special(text []byte) uint64 {
+	x := binary.LittleEndian.Uint64(text)
+	return (x - ' '*each) | (x ^ '"'*each - each) | (x ^ '\\'*each - each) | x
 }
 
 // plain marks the bytes that need no escape in a string: ASCII without control characters, quote and backslash.
@@ -153,15 +168,11 @@ const hexDigits = "0123456789abcdef"
 // U+2029, because some readers of line-by-line streams take them for line ends. Invalid UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, text string) []byte {
 	dst = append(dst, '"')
+	raw := unsafe.Slice(unsafe.StringData(text), len(text)) // is not changed
 	done := 0
-	for i := 0; i < len(text); {
-		c := text[i]
-		if plain[c] {
-			i++
-			continue
-		}
-		r, size := rune(c), 1
-		if c >= utf8.RuneSelf {
+	for i := plainBytes(raw); i < len(text); i += plainBytes(raw[i:]) {
+		r, size := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRuneInString(text[i:])
 			if r != '\u2028' && r != '\u2029' && (r != utf8.RuneError || size > 1) {
 				i += size
