@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -34,4 +35,9 @@ func (a author) Policy(_ context.Context, plural, name string, into any) error {
 		return apierrors.NewNotFound(schema.GroupResource{Group: group.Group, Resource: plural}, name)
 	}
 	return json.Unmarshal(object.JSON, into)
+}
+
+// Namespace implements kinds.Author.
+func (a author) Namespace(ctx context.Context, name string) (*corev1.Namespace, error) {
+	return newestNamespace(ctx, a.chain.Catalog, name)
 }

@@ -97,14 +97,19 @@ type namespaceClient struct {
 	around *surroundings
 }
 
-// Get returns a Namespace that the informer does not have. For one that does not exist it returns the Namespace that the first object of the
-// namespace will create.
+// Get returns a Namespace that the informer does not have.
 func (c namespaceClient) Get(ctx context.Context, name string, _ metav1.GetOptions) (*corev1.Namespace, error) {
+	return newestNamespace(ctx, c.around.Catalog, name)
+}
+
+// newestNamespace returns a Namespace as etcd has it. For one that does not exist it returns the Namespace that the first object of the
+// namespace will create.
+func newestNamespace(ctx context.Context, c *catalog.Catalog, name string) (*corev1.Namespace, error) {
 	out := &corev1.Namespace{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelMetadataName: name}},
 		Status:     corev1.NamespaceStatus{Phase: corev1.NamespaceActive},
 	}
-	stored, err := namespaces(c.around.Catalog).Newest(ctx, name)
+	stored, err := namespaces(c).Newest(ctx, name)
 	if err != nil || stored == nil {
 		return out, err
 	}

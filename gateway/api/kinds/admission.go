@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -29,18 +30,21 @@ var (
 	validatingBinding      = validatingadmissionpolicybinding.NewStrategy(author{}, author{}, resolver.ResourceResolverFunc(unresolved))
 )
 
-// Author is what the strategies of admission policies ask about the author of one, who is the user in the context.
+// Author is what strategies ask about the author of an object, who is the user in the context, and about other objects.
 type Author interface {
 	authorizer.UnconditionalAuthorizer
 	// Resolve returns the plural of a kind; empty: it is not served.
 	Resolve(schema.GroupVersionKind) string
 	// Policy reads the JSON of a policy into one.
 	Policy(ctx context.Context, plural, name string, into any) error
+	// Namespace returns a Namespace; one that does not exist has the labels that a new one has.
+	Namespace(ctx context.Context, name string) (*corev1.Namespace, error)
 }
 
 type authorKey struct{}
 
-// WithAuthor returns a context for Strategy.Create and Update. Without one every author may read everything.
+// WithAuthor returns a context for Strategy.Create and Update. Without one every author may read all parameters, and no claim has access to
+// devices in use.
 func WithAuthor(ctx context.Context, a Author) context.Context {
 	return context.WithValue(ctx, authorKey{}, a)
 }

@@ -149,7 +149,7 @@ var otherGroups = []kind{
 	{goType: resourcev1.DeviceClass{}, plural: "deviceclasses", strategy: deviceclass.Strategy},
 	{goType: resourcev1.DeviceTaintRule{}, plural: "devicetaintrules", strategy: devicetaintrule.Strategy, status: devicetaintrule.StatusStrategy},
 	{goType: resourcev1.ResourceClaim{}, plural: "resourceclaims", strategy: claimStrategy, status: resourceclaim.NewStatusStrategy(claimStrategy)},
-	{goType: resourcev1.ResourceClaimTemplate{}, plural: "resourceclaimtemplates", strategy: resourceclaimtemplate.NewStrategy(unreadNamespaces{})},
+	{goType: resourcev1.ResourceClaimTemplate{}, plural: "resourceclaimtemplates", strategy: resourceclaimtemplate.NewStrategy(namespaces{})},
 	{goType: resourcev1.ResourceSlice{}, plural: "resourceslices", strategy: resourceslice.Strategy},
 
 	{goType: schedulingv1.PriorityClass{}, plural: "priorityclasses", strategy: priorityclass.Strategy, short: "pc"},
