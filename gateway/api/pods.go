@@ -8,9 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"revtail/encoding"
+	"revtail/encoding/gotype"
 	"revtail/gateway/access"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/object"
@@ -70,7 +70,7 @@ func serveAction[T any](h *Handler, w http.ResponseWriter, r *http.Request, t ca
 		return err
 	}
 	action := new(T)
-	if err = runtime.DefaultUnstructuredConverter.FromUnstructured(d.Object, action); err != nil {
+	if err = gotype.Decode(d.Object, action); err != nil {
 		return status.BadRequest("%v", err)
 	}
 	if err = do(access.ContextOf(r), &pods.Pods{Store: h.Store}, action, wr.DryRun); err != nil {

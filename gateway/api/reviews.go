@@ -6,8 +6,8 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
+	"revtail/encoding/gotype"
 	"revtail/gateway/access"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/kinds"
@@ -53,7 +53,7 @@ type review func(r *http.Request, question object.Object) (any, error)
 func reviewOf[T any](answer func(r *http.Request, question *T) error) review {
 	return func(r *http.Request, d object.Object) (any, error) {
 		question := new(T)
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(d.Object, question); err != nil {
+		if err := gotype.Decode(d.Object, question); err != nil {
 			return nil, status.BadRequest("%v", err)
 		}
 		return question, answer(r, question)

@@ -12,10 +12,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"revtail/encoding/gotype"
 	"revtail/gateway/access/serviceaccount"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/http/request"
@@ -46,7 +46,7 @@ func (h *Handler) serveToken(w http.ResponseWriter, r *http.Request, t catalog.T
 		return err
 	}
 	question := &authenticationv1.TokenRequest{}
-	if err = runtime.DefaultUnstructuredConverter.FromUnstructured(d.Object, question); err != nil {
+	if err = gotype.Decode(d.Object, question); err != nil {
 		return status.BadRequest("%v", err)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), request.Timeout)

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"revtail/encoding/gotype"
 	"revtail/gateway/api/kinds"
 	"revtail/gateway/resource"
 )
@@ -36,7 +37,7 @@ func (o *objects) typed(object map[string]any) (runtime.Object, error) {
 		return untyped(object, o.kind), nil
 	}
 	out := reflect.New(reflect.TypeOf(o.view.GoType)).Interface().(runtime.Object) // every GoType is one
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, out); err != nil {
+	if err := gotype.Decode(object, out); err != nil {
 		return nil, err
 	}
 	kinds.Scheme().Default(out)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
+	"revtail/encoding/gotype"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/customresource"
 	"revtail/gateway/api/object"
@@ -219,7 +220,7 @@ func (k *keeper) correct(ctx context.Context, o *watchcache.Object, want wanted)
 	if err := k.store.Claim.Verify(ctx); err != nil {
 		return err
 	}
-	spec, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&want.spec)
+	spec, err := gotype.Encode(&want.spec)
 	if err != nil {
 		return err
 	}

@@ -8,9 +8,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"revtail/encoding/gotype"
 	"revtail/encoding/jsontext"
 	"revtail/gateway/http/status"
 	"revtail/gateway/resource"
@@ -73,7 +73,7 @@ func scaleSelector(d Object, path []string) string {
 		return value
 	case map[string]any:
 		labels := &metav1.LabelSelector{}
-		if runtime.DefaultUnstructuredConverter.FromUnstructured(value, labels) != nil {
+		if gotype.Decode(value, labels) != nil {
 			return ""
 		}
 		if selector, err := metav1.LabelSelectorAsSelector(labels); err == nil {

@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/component-helpers/apps/poddisruptionbudget"
 
+	"revtail/encoding/gotype"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/object"
 	"revtail/gateway/api/storage"
@@ -76,7 +76,7 @@ func (p *Pods) spend(ctx context.Context, budget *policyv1.PodDisruptionBudget, 
 	wr := &storage.Request{Target: t, Options: storage.Options{Manager: "revtail", DryRun: dryRun}}
 	_, err := p.Store.Change(ctx, wr, func(old object.Object) (object.Object, error) {
 		stored := &policyv1.PodDisruptionBudget{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(old.Copy().Object, stored); err != nil {
+		if err := gotype.Decode(old.Copy().Object, stored); err != nil {
 			return object.Object{}, err
 		}
 		if err := checkBudget(stored); err != nil {
@@ -89,7 +89,7 @@ func (p *Pods) spend(ctx context.Context, budget *policyv1.PodDisruptionBudget, 
 			stored.Status.DisruptedPods = map[string]metav1.Time{}
 		}
 		stored.Status.DisruptedPods[pod] = metav1.NewTime(time.Now())
-		next, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&stored.Status)
+		next, err := gotype.Encode(&stored.Status)
 		return object.New(object.WithMember(old.Copy().Object, resource.StatusSubresource, next)), err
 	})
 	return err

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"revtail/encoding/gotype"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/object"
 	"revtail/gateway/api/storage"
@@ -20,7 +21,7 @@ type Statuses struct{ Store *storage.Store }
 func (s Statuses) UpdateStatus(ctx context.Context, quota *corev1.ResourceQuota) (*corev1.ResourceQuota, error) {
 	t := quotas(s.Store.Catalog)
 	t.Scope, t.Subresource = resource.Scope{Namespace: quota.Namespace, Name: quota.Name}, resource.StatusSubresource
-	next, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&quota.Status)
+	next, err := gotype.Encode(&quota.Status)
 	if err != nil {
 		return nil, err
 	}
