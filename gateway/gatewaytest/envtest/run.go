@@ -36,8 +36,7 @@ func (w *workplace) prepare(t *testing.T, servers ...server) {
 		t.Fatal(err)
 	}
 	w.dir = w.source(t, w.sources)
-	command := exec.CommandContext(t.Context(), "go", append([]string{"test", "-vet=off", "-run=^$", "-exec=true"}, w.packages...)...)
-	command.Dir = w.dir
+	command := w.goTest(t, append([]string{"-run=^$", "-exec=true"}, w.packages...)...)
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", w.name, err, output)
 	}
@@ -77,8 +76,8 @@ func (w *workplace) try(t *testing.T, on server, log string, packages []string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := exec.CommandContext(t.Context(), "go", append([]string{"test", "-json", "-count=1", "-vet=off", "-p=1", "-timeout=" + timeout}, packages...)...)
-	command.Dir, command.Stdout, command.Stderr = w.dir, output, output
+	command := w.goTest(t, append([]string{"-json", "-count=1", "-p=1", "-timeout=" + timeout}, packages...)...)
+	command.Stdout, command.Stderr = output, output
 	command.Env = append(os.Environ(), "KUBEBUILDER_ASSETS="+on.assets)
 	err = command.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
@@ -87,6 +86,14 @@ func (w *workplace) try(t *testing.T, on server, log string, packages []string) 
 	if err = errors.Join(err, output.Close()); err != nil {
 		t.Fatalf("%v: %v; see %s", command, err, log)
 	}
+}
+
+// goTest returns a command that tests packages of the suite. Suites find files of theirs by the paths that the compiler records.
+func (w *workplace) goTest(t *testing.T, arguments ...string) *exec.Cmd {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "go", append([]string{"test", "-vet=off", "-trimpath=false"}, arguments...)...)
+	command.Dir = w.dir
+	return command
 }
 
 // readLog returns the results of packages by their paths.
