@@ -207,8 +207,8 @@ func TestConsoleKeyboard(t *testing.T) {
 	if w := width(); w != before+48 {
 		t.Errorf("two arrows make the lists %v px wide of %v", w, before)
 	}
-	p.Eval(t, "location.reload()")
-	p.Wait(t, fmt.Sprintf("document.readyState === 'complete' && document.querySelector('#browse')?.offsetWidth === %v", before+48))
+	p.Reload(t)
+	p.Wait(t, fmt.Sprintf("document.querySelector('#browse')?.offsetWidth === %v", before+48))
 	if errors := p.Errors(); errors != nil {
 		t.Errorf("the page has had errors: %s", errors)
 	}

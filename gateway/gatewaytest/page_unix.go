@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -145,6 +146,17 @@ func (p *Page) Before(tb testing.TB, script string) {
 	p.call(tb, "Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": script}, nil)
 }
 
+// Reload loads the page again, and returns when it is loaded.
+func (p *Page) Reload(tb testing.TB) {
+	tb.Helper()
+	p.Eval(tb, "window.replaced = false")
+	p.call(tb, "Page.reload", nil, nil)
+	Until(tb, "the page is loaded again", func() bool {
+		loaded, _ := p.evaluate(tb, "window.replaced === undefined && document.readyState === 'complete'") // fails while the page is being replaced
+		return loaded == true
+	})
+}
+
 // Open opens a URL, and returns when its page is loaded.
 func (p *Page) Open(tb testing.TB, url string) {
 	tb.Helper()
@@ -184,6 +196,14 @@ func (b *browser) read(from io.Reader) {
 // call makes one call of the DevTools protocol.
 func (p *Page) call(tb testing.TB, method string, params, result any) {
 	tb.Helper()
+	if err := p.try(tb, method, params, result); err != nil {
+		tb.Fatalf("%s: %v", method, err)
+	}
+}
+
+// try is call for a caller who handles the error of the browser.
+func (p *Page) try(tb testing.TB, method string, params, result any) error {
+	tb.Helper()
 	given, err := json.Marshal(params)
 	if err != nil {
 		tb.Fatal(err)
@@ -212,27 +232,35 @@ func (p *Page) call(tb testing.TB, method string, params, result any) {
 		tb.Fatalf("%s: no answer from the browser", method)
 	}
 	if m.Error != nil {
-		tb.Fatalf("%s: %s", method, m.Error.Message)
+		return errors.New(m.Error.Message)
 	}
-	if result != nil {
-		if err := json.Unmarshal(m.Result, result); err != nil {
-			tb.Fatalf("%s: %v", method, err)
-		}
+	if result == nil {
+		return nil
 	}
+	return json.Unmarshal(m.Result, result)
 }
 
 // Eval returns the value of an expression of JavaScript, that of a promise when it is resolved.
 func (p *Page) Eval(tb testing.TB, expression string) any {
 	tb.Helper()
+	value, err := p.evaluate(tb, expression)
+	if err != nil {
+		tb.Fatalf("%s: %v", expression, err)
+	}
+	return value
+}
+
+func (p *Page) evaluate(tb testing.TB, expression string) (any, error) {
+	tb.Helper()
 	var out struct {
 		Result           struct{ Value any }
 		ExceptionDetails json.RawMessage
 	}
-	p.call(tb, "Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &out)
+	err := p.try(tb, "Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &out)
 	if out.ExceptionDetails != nil {
 		tb.Fatalf("%s: %s", expression, out.ExceptionDetails)
 	}
-	return out.Result.Value
+	return out.Result.Value, err
 }
 
 // Text returns the text of the first element that a selector finds; empty: there is none.
