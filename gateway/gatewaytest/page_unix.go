@@ -151,10 +151,7 @@ func (p *Page) Reload(tb testing.TB) {
 	tb.Helper()
 	p.Eval(tb, "window.replaced = false")
 	p.call(tb, "Page.reload", nil, nil)
-	Until(tb, "the page is loaded again", func() bool {
-		loaded, _ := p.evaluate(tb, "window.replaced === undefined && document.readyState === 'complete'") // fails while the page is being replaced
-		return loaded == true
-	})
+	p.awaitLoaded(tb, "window.replaced === undefined")
 }
 
 // Open opens a URL, and returns when its page is loaded.
@@ -164,7 +161,17 @@ func (p *Page) Open(tb testing.TB, url string) {
 	if p.call(tb, "Page.navigate", map[string]any{"url": url}, &gone); gone.ErrorText != "" {
 		tb.Fatalf("%s: %s", url, gone.ErrorText)
 	}
-	p.Wait(tb, "document.readyState === 'complete' && location.href !== 'about:blank'")
+	p.awaitLoaded(tb, "location.href !== 'about:blank'")
+}
+
+// awaitLoaded waits until a page is loaded of which an expression is true. The browser refuses what it evaluates while it replaces the page
+// before.
+func (p *Page) awaitLoaded(tb testing.TB, expression string) {
+	tb.Helper()
+	Until(tb, "a loaded page with "+expression, func() bool {
+		loaded, _ := p.evaluate(tb, "document.readyState === 'complete' && "+expression)
+		return loaded == true
+	})
 }
 
 // read passes responses to the waiting calls, until the browser ends.

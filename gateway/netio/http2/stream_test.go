@@ -133,7 +133,7 @@ func TestHijackedStreamsKeepTheConnection(t *testing.T) {
 	server.Config.IdleTimeout = idle
 	startServer(server, time.Minute)
 	t.Cleanup(server.Close)
-	p := dialBusy(t, server, "/hijacked")
+	p := dialAndAsk(t, server, "/hijacked")
 	first := <-streams
 	p.ask(3, "/hijacked")
 	second := <-streams
@@ -156,8 +156,8 @@ func TestHijackedStreamsKeepTheConnection(t *testing.T) {
 	}
 }
 
-// dialBusy connects to a server and asks for path on stream 1. It tries again when the idle timeout has ended the connection before the request.
-func dialBusy(t *testing.T, server *httptest.Server, path string) *peer {
+// dialAndAsk connects to a server and asks for path on stream 1. It tries again when the idle timeout has ended the connection before the request.
+func dialAndAsk(t *testing.T, server *httptest.Server, path string) *peer {
 	t.Helper()
 	for {
 		p := dialServer(t, server, 1<<20, 1<<20)
