@@ -10,42 +10,31 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"revtail/encoding/gotype"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/customresource"
-	"revtail/gateway/api/object"
+	"revtail/gateway/api/reconcile"
 	"revtail/gateway/api/storage"
 	"revtail/gateway/claim"
 	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
 )
 
-const (
-	// awaitTimeout bounds the time for which a request waits until the first APIServices are created.
-	awaitTimeout = 5 * time.Second
-	// period is the time between two comparisons without a change, because mounts change without one.
-	period = time.Minute
-	// retry is the pause after an error.
-	retry = 5 * time.Second
-)
-
-// manager is the manager of the fields that a keeper writes.
-const manager = "revtail"
+// awaitTimeout bounds the time for which a request waits until the first APIServices are created.
+const awaitTimeout = 5 * time.Second
 
 // keeper creates the APIServices that are missing, and deletes those of removed CustomResourceDefinitions. Each replica has one. They need
 // no election, because a create makes a key only where none is, and a delete names the object.
 type keeper struct {
 	store       *storage.Store
-	services    catalog.Target    // all APIServices
-	definitions *watchcache.Cache // of the CustomResourceDefinitions
-	parsed      map[string]versions
-	started     bool   // what is done once at the start is done
-	synced      func() // called after each sync without an error
+	services    reconcile.Objects                      // all APIServices
+	definitions *watchcache.Cache                      // of the CustomResourceDefinitions
+	parsed      catalog.Decoded[[]schema.GroupVersion] // what the definitions serve
+	started     bool                                   // what is done once at the start is done
+	synced      func()                                 // called after each sync without an error
 }
 
 // Services keeps the APIServices, from the first request for one on.
@@ -100,60 +89,24 @@ func (s *Services) Run(ctx context.Context) {
 }
 
 func newKeeper(store *storage.Store) *keeper {
-	now := store.Catalog.Current()
-	res := now.Registry.Lookup(apiregistrationv1.GroupName, "v1", "apiservices")
-	services := catalog.Target{Ref: resource.Ref{Resource: res}, Cache: now.Caches[res]}
-	return &keeper{store: store, services: services, definitions: now.Caches[customresource.Kind()].Cache, synced: func() {}}
+	return &keeper{
+		store: store, services: reconcile.Of(store, apiregistrationv1.SchemeGroupVersion.WithResource("apiservices")),
+		definitions: store.Catalog.Current().Caches[customresource.Kind()].Cache, synced: func() {},
+	}
 }
 
 func (k *keeper) run(ctx context.Context) {
-	var running sync.WaitGroup
-	defer running.Wait()
-	changed := make(chan struct{}, 1)
-	running.Go(func() { follow(ctx, k.services.Cache.Cache, changed) })
-	running.Go(func() { follow(ctx, k.definitions, changed) })
-	next := time.NewTimer(0)
-	defer next.Stop()
-	for {
-		select {
-		case <-changed:
-		case <-next.C:
-		case <-ctx.Done():
-			return
-		}
-		pause := period
-		switch err := k.sync(ctx); {
-		case err == nil:
-			k.synced()
-		case ctx.Err() == nil:
-			k.store.Logger.Debug("the APIServices are not what is served, trying again", "error", err)
-			pause = retry
-		}
-		next.Reset(pause)
-	}
-}
-
-// follow tells that objects in a cache have changed until ctx ends.
-func follow(ctx context.Context, cache *watchcache.Cache, changed chan<- struct{}) {
-	for ctx.Err() == nil {
-		watcher, err := cache.Watch(watchcache.WatchQuery{State: true, Own: true})
-		for err == nil {
-			var batch watchcache.Batch
-			if batch, err = watcher.Next(ctx); err == nil && len(batch.Changes) > 0 {
-				select {
-				case changed <- struct{}{}:
-				default: // what has not been looked at yet includes this change
-				}
+	loop := reconcile.Loop{
+		Caches: []*watchcache.Cache{k.services.Cache.Cache, k.definitions}, Logger: k.store.Logger, What: "APIServices",
+		Sync: func(ctx context.Context) (time.Duration, error) {
+			err := k.sync(ctx)
+			if err == nil {
+				k.synced()
 			}
-		}
-		if watcher != nil {
-			watcher.Close()
-		}
-		select {
-		case <-time.After(retry):
-		case <-ctx.Done():
-		}
+			return 0, err
+		},
 	}
+	loop.Run(ctx)
 }
 
 // sync creates, corrects and deletes APIServices. The definitions are read in a state that is not older than that of the APIServices, so one
@@ -190,21 +143,9 @@ func (k *keeper) sync(ctx context.Context) error {
 
 // create creates an APIService. It is no error that there is one.
 func (k *keeper) create(ctx context.Context, name string, want wanted) error {
-	body, err := json.Marshal(&apiregistrationv1.APIService{
-		TypeMeta:   metav1.TypeMeta{APIVersion: k.services.Resource.APIVersion(), Kind: k.services.Resource.Kind},
+	return k.services.Create(ctx, &apiregistrationv1.APIService{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{managedLabel: want.managed}}, Spec: want.spec,
 	})
-	if err == nil {
-		err = k.store.Claim.Verify(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = k.store.Create(ctx, &storage.Request{Target: k.services, Options: storage.Options{Manager: manager}, ContentType: "application/json", Body: body})
-	if apierrors.IsAlreadyExists(err) {
-		return nil
-	}
-	return err
 }
 
 // correct sets the spec of a managed APIService to the wanted one: of what the server itself serves only at its start, because a replica of
@@ -217,20 +158,8 @@ func (k *keeper) correct(ctx context.Context, o *watchcache.Object, want wanted)
 	if !ok || equality.Semantic.DeepEqual(found.Spec, want.spec) {
 		return nil
 	}
-	if err := k.store.Claim.Verify(ctx); err != nil {
-		return err
-	}
-	spec, err := gotype.Encode(&want.spec)
-	if err != nil {
-		return err
-	}
-	wr := &storage.Request{Target: k.target(o), Options: storage.Options{Manager: manager}}
-	_, err = k.store.Change(ctx, wr, func(old object.Object) (object.Object, error) {
-		changed := object.New(object.WithMember(old.Copy().Object, "spec", runtime.DeepCopyJSON(spec)))
-		changed.SetResourceVersion(found.ResourceVersion)
-		return changed, nil
-	})
-	return unlessChanged(err)
+	found.Spec = want.spec
+	return k.services.Update(ctx, &found, "")
 }
 
 // remove deletes a managed APIService that is not wanted: one that another server serves only at the start, as one that an earlier release has
@@ -240,11 +169,7 @@ func (k *keeper) remove(ctx context.Context, o *watchcache.Object) error {
 	if !ok || found.Labels[managedLabel] == managedAtStart && k.started {
 		return nil
 	}
-	if err := k.store.Claim.Verify(ctx); err != nil {
-		return err
-	}
-	_, err := k.store.Delete(ctx, k.target(o), &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion}})
-	return unlessChanged(err)
+	return k.services.Delete(ctx, &found)
 }
 
 // managed returns an APIService; false: no server manages it.
@@ -254,18 +179,4 @@ func managed(o *watchcache.Object) (found apiregistrationv1.APIService, ok bool)
 	}
 	when := found.Labels[managedLabel]
 	return found, when == managedAtStart || when == managedAtAnyTime
-}
-
-func (k *keeper) target(o *watchcache.Object) catalog.Target {
-	t := k.services
-	t.Scope.Name = o.Name()
-	return t
-}
-
-// unlessChanged returns the error of a write, unless the object has changed since it was read: that change is looked at next.
-func unlessChanged(err error) error {
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil
-	}
-	return err
 }

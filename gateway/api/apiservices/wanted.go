@@ -53,27 +53,14 @@ func (k *keeper) wanted(ctx context.Context, revision etcdstore.Revision) (map[s
 	return out, nil
 }
 
-// versions are the groups and versions that a CustomResourceDefinition serves at a revision.
-type versions struct {
-	revision etcdstore.Revision
-	served   []schema.GroupVersion
-}
-
 // defined returns the groups and versions that CustomResourceDefinitions serve, as of a revision or later.
 func (k *keeper) defined(ctx context.Context, revision etcdstore.Revision) (out []schema.GroupVersion, err error) {
 	list, err := k.definitions.List(ctx, watchcache.ListQuery{AtLeast: revision})
 	if err != nil {
 		return nil, err
 	}
-	before := k.parsed
-	k.parsed = make(map[string]versions)
-	for o := range list.Objects {
-		known, ok := before[o.Name()]
-		if !ok || known.revision != o.Revision {
-			known = versions{o.Revision, versionsOf(o)}
-		}
-		k.parsed[o.Name()] = known
-		out = append(out, known.served...)
+	for _, served := range k.parsed.All(list, versionsOf) {
+		out = append(out, served...)
 	}
 	return out, nil
 }
