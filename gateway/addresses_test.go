@@ -22,7 +22,7 @@ const services = "/api/v1/namespaces/default/services"
 // serveAddresses starts a gateway that allocates cluster IPs of networks, and node ports from 30000 on.
 func serveAddresses(t *testing.T, store *memory.Store, ports int, networks ...string) *testServer {
 	t.Helper()
-	options := Options{Store: store, Logger: slog.New(slog.DiscardHandler), ServiceNodePorts: utilnet.PortRange{Base: 30000, Size: ports}}
+	options := Options{Store: store, Logger: slog.New(slog.DiscardHandler), ServiceNodePorts: utilnet.PortRange{Base: 30000, Size: ports}, GarbageCollector: true}
 	for _, network := range networks {
 		options.ServiceClusterIPs = append(options.ServiceClusterIPs, netip.MustParsePrefix(network))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
@@ -32,6 +33,7 @@ import (
 	"revtail/gateway/config/buildinfo"
 	"revtail/gateway/config/reload"
 	"revtail/gateway/keys/timeline"
+	"revtail/gateway/resource"
 )
 
 // Options configure a Server.
@@ -149,7 +151,11 @@ func (o *Options) newAddresses(resources *catalog.Catalog) (*addresses.Allocator
 		return nil, nil //nolint:nilnil // see above
 	}
 	services := informer.Source{Catalog: resources, Resource: corev1.SchemeGroupVersion.WithResource("services")}
+	serviceCIDRs := informer.Source{Catalog: resources, Resource: networkingv1.SchemeGroupVersion.WithResource("servicecidrs")}
+	ipAddresses := resources.Current().Registry.Lookup(networkingv1.GroupName, "v1", "ipaddresses")
 	return addresses.New(addresses.Config{
-		Store: o.Store, Logger: o.Logger, Key: "revtail/addresses" + o.Prefix + "/", Services: services.Cache, Ranges: o.ServiceClusterIPs, NodePorts: o.ServiceNodePorts,
+		Store: o.Store, Logger: o.Logger, Key: "revtail/addresses" + o.Prefix + "/", Ranges: o.ServiceClusterIPs, NodePorts: o.ServiceNodePorts,
+		Services: services.Cache, ServiceCIDRs: serviceCIDRs.Cache,
+		IPAddressKey: func(address string) string { return ipAddresses.Key(o.Prefix, resource.Scope{Name: address}) },
 	})
 }

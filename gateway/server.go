@@ -18,6 +18,7 @@ import (
 	"revtail/gateway/api/forms"
 	"revtail/gateway/api/mount"
 	"revtail/gateway/api/quota"
+	"revtail/gateway/api/servicecidrs"
 	"revtail/gateway/api/storage"
 	"revtail/gateway/http/response"
 	"revtail/gateway/keys"
@@ -122,6 +123,7 @@ func (s *Server) Run(ctx context.Context) error {
 	running.Go(func() { s.store.Run(ctx) })
 	if !s.catalog.Cluster && !s.catalog.File { // otherwise nothing is written
 		running.Go(func() { s.routes.api.APIServices.Run(ctx) })
+		running.Go(func() { servicecidrs.Run(ctx, s.store) })
 		running.Go(func() { s.store.Admission.Run(ctx, quota.Statuses{Store: s.store}) })
 	}
 	running.Go(func() { s.keepQuotas(ctx) })

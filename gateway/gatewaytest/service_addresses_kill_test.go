@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 
 	"revtail/gateway/gatewaytest"
 )
@@ -110,6 +111,28 @@ func TestServiceAddressesSurviveKills(t *testing.T) {
 			break
 		}
 	}
+	var want []string
+	for address := range used.holder {
+		if strings.Contains(address, ".") {
+			want = append(want, address)
+		}
+	}
+	slices.Sort(want)
+	gatewaytest.Until(t, "an IPAddress for each cluster IP", func() bool {
+		var list networkingv1.IPAddressList
+		answer := gateways[2].Do(t, http.MethodGet, "/apis/networking.k8s.io/v1/ipaddresses", "")
+		if err := json.Unmarshal([]byte(answer.Body), &list); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for i := range list.Items {
+			if ref := list.Items[i].Spec.ParentRef; ref.Name == used.holder[list.Items[i].Name] {
+				got = append(got, list.Items[i].Name)
+			}
+		}
+		slices.Sort(got)
+		return len(list.Items) == len(want) && slices.Equal(got, want)
+	})
 	t.Logf("%d Services were created, %d found an address taken; %d events are checked", created.Load(), taken.Load(), used.events)
 	if taken.Load() == 0 {
 		t.Error("no Service wanted an address that another one had")

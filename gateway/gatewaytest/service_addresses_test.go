@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"revtail/gateway/gatewaytest"
 )
 
 // TestServiceAddressesAreThoseOfAKubeAPIServer checks that a gateway accepts and refuses the addresses of Services, chooses and keeps them, and frees them, as
@@ -76,5 +80,37 @@ func TestServiceAddressesAreThoseOfAKubeAPIServer(t *testing.T) {
 	create("next", map[string]any{"ports": ports, "clusterIP": "10.0.0.7"})
 	o.try("dry run", write(http.MethodPost, services+asTest+"&dryRun=All", service("dry", map[string]any{"ports": ports, "clusterIP": "10.0.0.10"})))
 	create("after-dry", map[string]any{"ports": ports, "clusterIP": "10.0.0.10"})
+	ipAddress := map[string]any{"apiVersion": "networking.k8s.io/v1", "kind": "IPAddress", "metadata": map[string]any{"name": "10.0.0.11"},
+		"spec": map[string]any{"parentRef": map[string]any{"group": "example.com", "resource": "gateways", "name": "a"}}}
+	o.try("create an IPAddress", write(http.MethodPost, networking+"ipaddresses"+asTest, ipAddress))
+	create("wants-it", map[string]any{"ports": ports, "clusterIP": "10.0.0.11"})
+	serviceCIDR := map[string]any{"apiVersion": "networking.k8s.io/v1", "kind": "ServiceCIDR", "metadata": map[string]any{"name": "more"},
+		"spec": map[string]any{"cidrs": []any{"10.0.1.0/28"}}}
+	o.try("create a ServiceCIDR", write(http.MethodPost, networking+"servicecidrs"+asTest, serviceCIDR))
+	for _, server := range []apiServer{c.kube, c.revtail} {
+		gatewaytest.Until(t, "a Service with an address of the ServiceCIDR", func() bool { // a kube-apiserver knows of it later
+			return server.do(t, write(http.MethodPost, services, service("in-more", map[string]any{"ports": ports, "clusterIP": "10.0.1.5"}))).Code == http.StatusCreated
+		})
+	}
+	create("first-of-more", map[string]any{"ports": ports, "clusterIP": "10.0.1.0"})
+	create("last-of-more", map[string]any{"ports": ports, "clusterIP": "10.0.1.15"})
+	create("same-of-more", map[string]any{"ports": ports, "clusterIP": "10.0.1.5"})
+	for _, address := range []string{"10.0.0.7", "10.0.0.11", "10.0.1.5"} {
+		of := func(server apiServer) (out string) {
+			gatewaytest.Until(t, "the IPAddress "+address, func() bool {
+				answer := server.do(t, apiRequest{method: http.MethodGet, path: networking + "ipaddresses/" + address})
+				body, _ := answer.Body.(map[string]any)
+				labels, _, _ := unstructured.NestedStringMap(body, "metadata", "labels")
+				out = fmt.Sprint(labels, body["spec"])
+				return answer.Code == http.StatusOK
+			})
+			return out
+		}
+		if want, got := of(c.kube), of(c.revtail); got != want {
+			t.Errorf("the IPAddress %s is %s, and in a kube-apiserver %s", address, got, want)
+		}
+	}
 	t.Logf("%d answers are compared", o.answers)
 }
+
+const networking = "/apis/networking.k8s.io/v1/"

@@ -16,12 +16,14 @@ import (
 
 // Config configures an Allocator.
 type Config struct {
-	Store     etcdstore.Store
-	Logger    *slog.Logger
-	Key       string                            // prefix of the keys of reservations
-	Services  func() (*watchcache.Cache, error) // the cache of Services
-	Ranges    []netip.Prefix                    // of cluster IPs: one, or one of each family, of which the first is the default
-	NodePorts net.PortRange
+	Store        etcdstore.Store
+	Logger       *slog.Logger
+	Key          string                            // prefix of the keys of reservations
+	Services     func() (*watchcache.Cache, error) // the cache of Services
+	ServiceCIDRs func() (*watchcache.Cache, error) // the cache of ServiceCIDRs
+	IPAddressKey func(address string) string       // the key of an IPAddress
+	Ranges       []netip.Prefix                    // of cluster IPs: one, or one of each family, of which the first is the default
+	NodePorts    net.PortRange
 }
 
 // Allocator allocates addresses. Allocations of one Allocator follow one another. It is safe for concurrent use.
@@ -37,7 +39,7 @@ func New(config Config) (*Allocator, error) {
 	a := &Allocator{pool: &pool{config: config, reserved: make(map[string]time.Time)}, turn: make(chan struct{}, 1)}
 	var ips []kinds.ClusterIPs
 	for _, prefix := range config.Ranges {
-		ips = append(ips, clusterIPs(prefix, a.pool))
+		ips = append(ips, kinds.ClusterIPs{Addresses: &networks{a.pool, prefix}, Network: prefix})
 		if !a.first.IsValid() {
 			a.first = prefix.Masked().Addr().Next()
 		}
@@ -45,6 +47,14 @@ func New(config Config) (*Allocator, error) {
 	var err error
 	a.services, err = kinds.NewServiceAllocator(ips, nodePorts(config.NodePorts, a.pool))
 	return a, err
+}
+
+// Ranges returns the ranges of cluster IPs that the gateway was given. There are none on a nil Allocator.
+func (a *Allocator) Ranges() []netip.Prefix {
+	if a == nil {
+		return nil
+	}
+	return a.pool.config.Ranges
 }
 
 // First returns the first address of the first range, which is that of the API server's own Service in a cluster.

@@ -2,12 +2,18 @@ package addresses
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"strconv"
 	"time"
 
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"revtail/etcdstore"
+	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/kinds"
 )
 
@@ -18,6 +24,8 @@ const (
 	leaseUse = 2 * time.Minute
 	// writtenKey is the key, below Config.Key, of the newest revision at which a Service with new addresses was written.
 	writtenKey = "written"
+	// ManagedBy is the value of networkingv1.LabelManagedBy of the IPAddresses of Services.
+	ManagedBy = "ipallocator.k8s.io"
 )
 
 // pool reserves addresses: see DESIGN.md. One allocation at a time uses it.
@@ -28,8 +36,8 @@ type pool struct {
 	err      error                // of the store, in the allocation
 	reserved map[string]time.Time // by this gateway, with the end of the lease
 	lease    int64
-	granted  time.Time            // when lease was
-	known    map[string]addressed // Services by their paths
+	granted  time.Time                 // when lease was
+	services catalog.Decoded[[]string] // the addresses of Services
 }
 
 // begin begins an allocation, or the end of one.
@@ -67,9 +75,13 @@ func (p *pool) put(address string) (written etcdstore.Revision, err error) {
 		return 0, err
 	}
 	key := p.config.Key + address
+	read := []etcdstore.Op{{Verb: etcdstore.Get, Key: p.config.Key + writtenKey}}
+	if _, err := netip.ParseAddr(address); err == nil {
+		read = append(read, etcdstore.Op{Verb: etcdstore.Get, Key: p.config.IPAddressKey(address)})
+	}
 	done, err := p.config.Store.Transact(p.ctx, etcdstore.Txn{
 		If:   []etcdstore.Condition{{Key: key, Of: etcdstore.OfModified, Is: etcdstore.Equal}},
-		Then: []etcdstore.Op{{Verb: etcdstore.Put, Key: key, Value: []byte("{}"), Lease: p.lease}, {Verb: etcdstore.Get, Key: p.config.Key + writtenKey}},
+		Then: append([]etcdstore.Op{{Verb: etcdstore.Put, Key: key, Value: []byte("{}"), Lease: p.lease}}, read...),
 	})
 	switch {
 	case err != nil:
@@ -80,11 +92,20 @@ func (p *pool) put(address string) (written etcdstore.Revision, err error) {
 	}
 	p.reserved[address] = p.granted.Add(leaseTTL)
 	last := done.Results[1].KV
-	if last == nil {
+	switch {
+	case len(read) > 1 && done.Results[2].KV != nil && !isOfService(done.Results[2].KV.Value):
+		return 0, kinds.ErrAddressTaken
+	case last == nil:
 		return 0, p.initialise()
 	}
 	n, err := strconv.ParseInt(string(last.Value), 10, 64)
 	return etcdstore.Revision(n), err
+}
+
+// isOfService reports whether an IPAddress says which Service has it. Others are made by clients that use the address for something else.
+func isOfService(ipAddress []byte) bool {
+	var stored metav1.PartialObjectMetadata
+	return json.Unmarshal(ipAddress, &stored) == nil && stored.Labels[networkingv1.LabelManagedBy] == ManagedBy
 }
 
 // initialise creates writtenKey, because a comparison with the value of a key that does not exist fails.

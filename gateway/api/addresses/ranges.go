@@ -33,8 +33,8 @@ func dynamicPart(size, share, most uint64) uint64 {
 // maxIPs bounds the number of addresses of a network of IPv6.
 const maxIPs = 1 << 62
 
-// clusterIPs returns the range of a network: all its addresses but the first one, which is the network's, and for IPv4 the last one, which is for broadcasts.
-func clusterIPs(network netip.Prefix, p *pool) kinds.ClusterIPs {
+// ipRange returns the range of a network: all its addresses but the first one, which is the network's, and for IPv4 the last one, which is for broadcasts.
+func ipRange(network netip.Prefix, p *pool) *addressRange {
 	base, size := network.Addr().As16(), uint64(maxIPs)
 	if bits := network.Addr().BitLen() - network.Bits(); bits < 62 {
 		size = 1 << bits
@@ -57,7 +57,7 @@ func clusterIPs(network netip.Prefix, p *pool) kinds.ClusterIPs {
 		ip := addr.As16()
 		return binary.BigEndian.Uint64(ip[8:]) - low, true
 	}
-	return kinds.ClusterIPs{Addresses: &addressRange{p, size, dynamicPart(size, 16, 256), format, parse}, Network: network}
+	return &addressRange{p, size, dynamicPart(size, 16, 256), format, parse}
 }
 
 // nodePorts returns the range of ports.
@@ -89,15 +89,10 @@ func (r *addressRange) Reserve(address string) error {
 
 // Taken implements kinds.Addresses.
 func (r *addressRange) Taken(address string) error {
-	err := r.check(address)
-	if err != nil {
+	if err := r.check(address); err != nil {
 		return err
 	}
-	taken, err := r.pool.taken()
-	if err == nil && taken[address] {
-		return kinds.ErrAddressTaken
-	}
-	return r.pool.fail(err)
+	return r.pool.checkTaken(address)
 }
 
 // Release implements kinds.Addresses.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/netip"
+	"slices"
 	"strconv"
 
 	"revtail/encoding"
@@ -33,13 +34,19 @@ func specOf(object map[string]any) spec {
 	return service.Spec
 }
 
-// addressesOf returns the cluster IPs and node ports of a Service.
-func addressesOf(s spec) (out []string) {
+// ipsOf returns the cluster IPs of a Service.
+func ipsOf(s spec) (out []string) {
 	for _, ip := range append(s.ClusterIPs, s.ClusterIP) { // an old one has no clusterIPs
-		if addr, err := netip.ParseAddr(ip); err == nil {
+		if addr, err := netip.ParseAddr(ip); err == nil && !slices.Contains(out, addr.String()) {
 			out = append(out, addr.String())
 		}
 	}
+	return out
+}
+
+// addressesOf returns the cluster IPs and node ports of a Service.
+func addressesOf(s spec) []string {
+	out := ipsOf(s)
 	for _, port := range s.Ports {
 		if port.NodePort != 0 {
 			out = append(out, strconv.Itoa(port.NodePort))
@@ -49,12 +56,6 @@ func addressesOf(s spec) (out []string) {
 		out = append(out, strconv.Itoa(s.HealthCheckNodePort))
 	}
 	return out
-}
-
-// addressed is a Service with addresses.
-type addressed struct {
-	revision  etcdstore.Revision
-	addresses []string
 }
 
 // checkFree fails with kinds.ErrAddressTaken if a Service has a reserved address. Of those that were written after the last reservation of the address, written is
@@ -85,6 +86,15 @@ func (p *pool) checkFree(address string, written etcdstore.Revision) error {
 	return err
 }
 
+// checkTaken fails with kinds.ErrAddressTaken if a Service in the cache has an address.
+func (p *pool) checkTaken(address string) error {
+	taken, err := p.taken()
+	if err == nil && taken[address] {
+		return kinds.ErrAddressTaken
+	}
+	return p.fail(err)
+}
+
 // taken returns the addresses of all Services in the cache.
 func (p *pool) taken() (map[string]bool, error) {
 	services, err := p.config.Services()
@@ -94,29 +104,31 @@ func (p *pool) taken() (map[string]bool, error) {
 	return p.inCache(services)
 }
 
-// inCache returns the addresses of all Services in the cache. It decodes only those that have changed since the last call.
+// inCache returns the addresses of all Services in the cache.
 func (p *pool) inCache(services *watchcache.Cache) (map[string]bool, error) {
 	list, err := services.List(p.ctx, watchcache.ListQuery{})
 	if err != nil {
 		return nil, err
 	}
-	taken, known := make(map[string]bool), make(map[string]addressed)
-	for o := range list.Objects {
-		service, ok := p.known[o.Path()]
-		if !ok || service.revision != o.Revision {
-			var decoded struct {
-				Spec spec `json:"spec"`
-			}
-			if o.Shown() && json.Unmarshal(o.JSON, &decoded) != nil {
-				continue // another program has stored what is no Service
-			}
-			service = addressed{o.Revision, addressesOf(decoded.Spec)}
-		}
-		known[o.Path()] = service
-		for _, address := range service.addresses {
+	taken := make(map[string]bool)
+	for _, addresses := range p.services.All(list, func(o *watchcache.Object) []string { return addressesOf(stored(o)) }) {
+		for _, address := range addresses {
 			taken[address] = true
 		}
 	}
-	p.known = known
 	return taken, nil
 }
+
+// stored returns the spec of a Service in a cache; a zero one if another program has stored what is no Service.
+func stored(o *watchcache.Object) spec {
+	var service struct {
+		Spec spec `json:"spec"`
+	}
+	if !o.Shown() || json.Unmarshal(o.JSON, &service) != nil {
+		return spec{}
+	}
+	return service.Spec
+}
+
+// ClusterIPs returns the cluster IPs of a Service in a cache, in the form that is the name of their IPAddress.
+func ClusterIPs(o *watchcache.Object) []string { return ipsOf(stored(o)) }

@@ -1,0 +1,55 @@
+package servicecidrs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"revtail/gateway/api/catalog"
+	"revtail/gateway/api/reconcile"
+	"revtail/gateway/api/storage"
+	"revtail/gateway/claim"
+	"revtail/gateway/watchcache"
+)
+
+// Controller makes the IPAddresses and ServiceCIDRs what Services and the options of the gateway say: see DESIGN.md. Each replica has one.
+type Controller struct {
+	store        *storage.Store
+	services     *watchcache.Cache
+	ipAddresses  reconcile.Objects
+	serviceCIDRs reconcile.Objects
+	clusterIPs   catalog.Decoded[[]string]
+	parents      catalog.Decoded[parent]
+	deleting     map[types.UID]time.Time // since when ServiceCIDRs are seen to be deleted
+	mismatch     bool                    // the log says that the range of the gateway is another one
+}
+
+// Run works until ctx ends, if the gateway allocates cluster IPs. It begins when all caches are filled and the data is revtail's own.
+func Run(ctx context.Context, store *storage.Store) {
+	if len(store.Addresses.Ranges()) == 0 || store.Catalog.WaitReady(ctx) != nil || store.Claim.WaitOwned(ctx) != nil {
+		return
+	}
+	c := &Controller{
+		store: store, services: reconcile.Of(store, corev1.SchemeGroupVersion.WithResource("services")).Cache.Cache,
+		ipAddresses:  reconcile.Of(store, networkingv1.SchemeGroupVersion.WithResource("ipaddresses")),
+		serviceCIDRs: reconcile.Of(store, networkingv1.SchemeGroupVersion.WithResource("servicecidrs")),
+	}
+	loop := reconcile.Loop{
+		Caches: []*watchcache.Cache{c.services, c.ipAddresses.Cache.Cache, c.serviceCIDRs.Cache.Cache},
+		Sync:   c.sync, Logger: store.Logger, What: "IPAddresses and ServiceCIDRs",
+	}
+	loop.Run(ctx)
+}
+
+// sync makes all objects what they should be, and returns the time after which it wants to be called again.
+func (c *Controller) sync(ctx context.Context) (again time.Duration, err error) {
+	if c.store.Claim.State().Owner != claim.Own {
+		return 0, nil
+	}
+	again, err = c.syncServiceCIDRs(ctx)
+	return again, errors.Join(err, c.syncIPAddresses(ctx))
+}
