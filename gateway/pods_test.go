@@ -63,6 +63,9 @@ func TestEvictPod(t *testing.T) {
 
 	evict(http.StatusCreated, "free", `"dryRun":["All"]`)
 	evict(http.StatusConflict, "free", `"preconditions":{"uid":"other"}`)
+	for apiVersion, code := range map[string]int{"policy/v1beta1": http.StatusConflict, "policy/v1beta2": http.StatusBadRequest} {
+		s.must(code, "POST", pods+"/free/eviction", `{"apiVersion":"`+apiVersion+`","kind":"Eviction","metadata":{"name":"free"},"deleteOptions":{"preconditions":{"uid":"other"}}}`)
+	}
 	evict(http.StatusCreated, "free", "")
 	s.must(http.StatusNotFound, "GET", pods+"/free", "")
 

@@ -15,6 +15,7 @@ import (
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/object"
 	"revtail/gateway/api/pods"
+	"revtail/gateway/api/storage"
 	"revtail/gateway/http/response"
 	"revtail/gateway/http/status"
 	"revtail/gateway/resource"
@@ -58,6 +59,9 @@ func serveAction[T any](h *Handler, w http.ResponseWriter, r *http.Request, t ca
 	if err != nil {
 		return err
 	}
+	if wr.Resource == resource.EvictionKind {
+		wr.Resource = evictionKind(wr)
+	}
 	d, err := wr.Decode()
 	sendWarnings(w, wr.Warnings)
 	if err == nil {
@@ -79,6 +83,15 @@ func serveAction[T any](h *Handler, w http.ResponseWriter, r *http.Request, t ca
 	done := &metav1.Status{Status: metav1.StatusSuccess, Code: http.StatusCreated}
 	response.WriteJSON(w, r, http.StatusCreated, encoding.AppendStatus(nil, done))
 	return nil
+}
+
+// evictionKind returns the kind of the eviction in a body: v1beta1 has the same fields.
+func evictionKind(wr *storage.Request) *resource.Resource {
+	sent, err := object.DecodeBody(resource.EvictionKind, wr.ContentType, wr.Body)
+	if err == nil && sent.Object["apiVersion"] == resource.EvictionBetaKind.APIVersion() {
+		return resource.EvictionBetaKind
+	}
+	return resource.EvictionKind
 }
 
 // kubelets are the subresources that a cluster answers with the help of a kubelet or of the network of its Pods.

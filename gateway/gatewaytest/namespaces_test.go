@@ -35,6 +35,9 @@ func TestRequireNamespaces(t *testing.T) {
 	o.try("read", read(in("nowhere", "configmaps/settings")))
 	o.try("binding", write(http.MethodPost, in("nowhere", "pods/one/binding"), map[string]any{"apiVersion": "v1", "kind": "Binding", "metadata": map[string]any{"name": "one"}, "target": map[string]any{"name": "n"}}))
 	o.try("eviction", write(http.MethodPost, in("nowhere", "pods/one/eviction"), map[string]any{"apiVersion": "policy/v1", "kind": "Eviction", "metadata": map[string]any{"name": "one"}}))
+	for _, apiVersion := range []string{"policy/v1beta1", ""} {
+		o.try("eviction of "+apiVersion, write(http.MethodPost, in("nowhere", "pods/one/eviction"), map[string]any{"apiVersion": apiVersion, "kind": "Eviction", "metadata": map[string]any{"name": "one"}}))
+	}
 	for _, server := range []apiServer{c.kube, c.revtail} { // which says nothing about the namespace
 		answer := server.do(t, write(http.MethodPost, "/apis/authorization.k8s.io/v1/namespaces/nowhere/localsubjectaccessreviews", map[string]any{
 			"apiVersion": "authorization.k8s.io/v1", "kind": "LocalSubjectAccessReview", "metadata": map[string]any{"namespace": "nowhere"},

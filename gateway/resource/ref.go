@@ -7,6 +7,7 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	policyv1beta1 "k8s.io/api/policy/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -111,6 +112,9 @@ var BindingKind = &Resource{Version: "v1", Plural: "bindings", Singular: "bindin
 
 // EvictionKind is the kind of the eviction subresource.
 var EvictionKind = &Resource{Group: policyv1.GroupName, Version: "v1", Kind: "Eviction", Virtual: true, GoType: policyv1.Eviction{}}
+
+// EvictionBetaKind is the kind that older clients send to the eviction subresource.
+var EvictionBetaKind = &Resource{Group: policyv1beta1.GroupName, Version: "v1beta1", Kind: "Eviction", Virtual: true, GoType: policyv1beta1.Eviction{}}
 
 // Subresources returns the subresources of the resource.
 func (r *Resource) Subresources() []Ref {
