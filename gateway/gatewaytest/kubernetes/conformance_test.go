@@ -83,6 +83,9 @@ func startCluster(t *testing.T) *gatewaytest.Gateway {
 			t.Fatalf("%s: %d %s", collection, a.Code, a.Body)
 		}
 	}
+	gatewaytest.Until(t, "the ServiceCIDR of the gateway's range", func() bool {
+		return gw.Do(t, http.MethodGet, "/apis/networking.k8s.io/v1/servicecidrs/kubernetes", "").Code == http.StatusOK
+	})
 	if testing.Short() {
 		createNodes(t, gw, `{"conditions":[{"type":"Ready","status":"True"}]}`)
 		return gw
@@ -101,7 +104,6 @@ func startCluster(t *testing.T) *gatewaytest.Gateway {
 var cluster = map[string]string{
 	"/api/v1/namespaces/default/services": `{"metadata":{"name":"kubernetes","labels":{"component":"apiserver","provider":"kubernetes"}},
 		"spec":{"type":"ClusterIP","clusterIP":"10.0.0.1","ports":[{"name":"https","port":443,"protocol":"TCP","targetPort":6443}]}}`,
-	"/apis/networking.k8s.io/v1/servicecidrs": `{"metadata":{"name":"kubernetes"},"spec":{"cidrs":["10.0.0.0/16"]}}`,
 }
 
 const nodesPath = "/api/v1/nodes"
