@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"revtail/etcdstore/memory"
+	"revtail/gateway/resource"
 )
 
 const (
@@ -87,7 +88,7 @@ func TestIPAddresses(t *testing.T) {
 	}
 }
 
-// TestIPAddressesOfEarlierServices checks that Services from before have IPAddresses, also if another program has changed one.
+// TestIPAddressesOfEarlierServices checks that Services from before get IPAddresses, also if there are wrong ones, or values that are none.
 func TestIPAddressesOfEarlierServices(t *testing.T) {
 	store := memory.New()
 	before := serveStore(t, store)
@@ -95,9 +96,31 @@ func TestIPAddressesOfEarlierServices(t *testing.T) {
 	before.must(http.StatusCreated, http.MethodPost, ipAddresses, `{"metadata":{"name":"10.96.0.3"},"spec":{"parentRef":{"resource":"services","namespace":"default","name":"old"}}}`)
 	managed := `"labels":{"ipaddress.kubernetes.io/ip-family":"IPv4","ipaddress.kubernetes.io/managed-by":"ipallocator.k8s.io"}`
 	before.must(http.StatusCreated, http.MethodPost, ipAddresses, `{"metadata":{"name":"10.96.0.4",`+managed+`},"spec":{"parentRef":{"resource":"services","namespace":"default","name":"old"}}}`)
+	for path, value := range map[string]string{
+		"servicecidrs/broken":   `{"apiVersion":"networking.k8s.io/v1","kind":"ServiceCIDR","metadata":{"name":"broken"},"spec":{"cidrs":"10.96.0.0/24"}}`,
+		"ipaddresses/10.96.0.5": `{"apiVersion":"networking.k8s.io/v1","kind":"IPAddress","metadata":{"name":"10.96.0.5","labels":[]},"spec":"none"}`,
+		"ipaddresses/10.96.0.6": `{"apiVersion":"networking.k8s.io/v1","kind":"IPAddress","metadata":{"name":"10.96.0.6",` + managed + `}}`,
+		"ipaddresses/10.96.0.7": `nonsense`,
+	} {
+		plural, name, _ := strings.Cut(path, "/")
+		res := before.server.catalog.Current().Registry.Lookup("networking.k8s.io", "v1", plural)
+		if _, err := store.Create(t.Context(), res.Key("/registry", resource.Scope{Name: name}), []byte(value)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	s := serveAddresses(t, store, 100, "10.96.0.0/28")
 	s.awaitParent("10.96.0.3", "services/default/web")
 	s.awaitParent("10.96.0.4", "")
+	s.awaitParent("10.96.0.6", "")
+	s.must(http.StatusCreated, http.MethodPost, services, service("next", `"ports":[{"port":80}],"clusterIP":"10.96.0.8"`))
+	s.awaitParent("10.96.0.8", "services/default/next")
+	for n := range 3 {
+		ip := fmt.Sprintf("10.96.0.%d", 5+n)
+		created := s.do(http.MethodPost, services, service(fmt.Sprint("s", n), `"ports":[{"port":80}],"clusterIP":"`+ip+`"`))
+		if taken := strings.Contains(created.body, "already allocated"); taken != (ip != "10.96.0.6") {
+			t.Errorf("%s: %d %s", ip, created.code, created.body)
+		}
+	}
 }
 
 // TestServiceCIDRs checks that addresses of ServiceCIDRs are allocated, and that one stays while Services have some of them.

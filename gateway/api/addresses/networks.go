@@ -130,8 +130,5 @@ func (p *pool) serviceCIDRs(newest bool) (out []ServiceCIDR, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for o := range list.Objects {
-		out = append(out, DecodeServiceCIDR(o))
-	}
-	return out, nil
+	return ServiceCIDRs(list), nil
 }

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"net/netip"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"revtail/gateway/watchcache"
 )
@@ -18,10 +18,19 @@ type ServiceCIDR struct {
 	Ready    bool // addresses of it are allocated: it is not being deleted, and no controller says that it is not ready
 }
 
-// DecodeServiceCIDR returns a ServiceCIDR in a cache. One that another program has stored and that is none has no networks.
-func DecodeServiceCIDR(o *watchcache.Object) (out ServiceCIDR) {
+// ServiceCIDRs returns those in a list of a cache. What another program has stored and is none is left out.
+func ServiceCIDRs(list *watchcache.List) (out []ServiceCIDR) {
+	for o := range list.Objects {
+		if one, ok := decodeServiceCIDR(o); ok {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+func decodeServiceCIDR(o *watchcache.Object) (out ServiceCIDR, ok bool) {
 	if !o.Shown() || json.Unmarshal(o.JSON, &out.ServiceCIDR) != nil {
-		return ServiceCIDR{}
+		return out, false
 	}
 	for _, text := range out.Spec.CIDRs {
 		if network, err := netip.ParsePrefix(text); err == nil {
@@ -29,8 +38,8 @@ func DecodeServiceCIDR(o *watchcache.Object) (out ServiceCIDR) {
 		}
 	}
 	condition := meta.FindStatusCondition(out.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
-	out.Ready = out.DeletionTimestamp == nil && (condition == nil || condition.Status == "True")
-	return out
+	out.Ready = out.DeletionTimestamp == nil && (condition == nil || condition.Status == metav1.ConditionTrue)
+	return out, true
 }
 
 // Contains reports whether an address is in a network of the ServiceCIDR.

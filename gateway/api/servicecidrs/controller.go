@@ -23,7 +23,7 @@ type Controller struct {
 	ipAddresses  reconcile.Objects
 	serviceCIDRs reconcile.Objects
 	clusterIPs   catalog.Decoded[[]string]
-	parents      catalog.Decoded[parent]
+	decoded      catalog.Decoded[*ipAddress]
 	deleting     map[types.UID]time.Time // since when ServiceCIDRs are seen to be deleted
 	mismatch     bool                    // the log says that the range of the gateway is another one
 }

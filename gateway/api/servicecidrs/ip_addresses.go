@@ -17,34 +17,35 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// parent is what an IPAddress says.
-type parent struct {
+// ipAddress is an IPAddress with its parent.
+type ipAddress struct {
 	networkingv1.IPAddress
-	service service // that has the address; zero: none has it
+	parent service // zero: it is no Service
 }
 
 // service names a Service.
 type service struct{ namespace, name string }
 
-// parentOf returns what an IPAddress in the cache says. One that another program has stored and that is none has no labels.
-func parentOf(o *watchcache.Object) (out parent) {
-	if json.Unmarshal(o.JSON, &out.IPAddress) != nil {
-		return parent{}
+// decode returns an IPAddress in the cache; nil: another program has stored what is none.
+func decode(o *watchcache.Object) *ipAddress {
+	out := &ipAddress{}
+	if !o.Shown() || json.Unmarshal(o.JSON, &out.IPAddress) != nil {
+		return nil
 	}
 	if ref := out.Spec.ParentRef; ref != nil && ref.Group == "" && ref.Resource == "services" {
-		out.service = service{ref.Namespace, ref.Name}
+		out.parent = service{ref.Namespace, ref.Name}
 	}
 	return out
 }
 
 // isOfService reports whether the allocator of cluster IPs manages the IPAddress.
-func (p *parent) isOfService() bool {
-	return p.Labels[networkingv1.LabelManagedBy] == addresses.ManagedBy
+func (a *ipAddress) isOfService() bool {
+	return a.Labels[networkingv1.LabelManagedBy] == addresses.ManagedBy
 }
 
 // isFor reports whether the IPAddress is what one of the Services that have the address needs.
-func (p *parent) isFor(of []service) bool {
-	return slices.Contains(of, p.service) && p.isOfService() && p.Labels[networkingv1.LabelIPAddressFamily] == family(p.Name)
+func (a *ipAddress) isFor(of []service) bool {
+	return slices.Contains(of, a.parent) && a.isOfService() && a.Labels[networkingv1.LabelIPAddressFamily] == family(a.Name)
 }
 
 // family returns the IP family of an address.
@@ -68,13 +69,13 @@ func (c *Controller) syncIPAddresses(ctx context.Context) error {
 		return err
 	}
 	var failed []error
-	for o, stored := range c.parents.All(list, parentOf) {
+	for o, stored := range c.decoded.All(list, decode) {
 		of, ok := holders[o.Name()]
 		switch {
-		case ok && stored.isFor(of):
+		case stored == nil, ok && stored.isFor(of):
 			delete(holders, o.Name())
 		case ok, stored.isOfService():
-			failed = append(failed, c.ipAddresses.Delete(ctx, &stored))
+			failed = append(failed, c.ipAddresses.Delete(ctx, stored))
 		}
 	}
 	for _, address := range slices.Sorted(maps.Keys(holders)) {

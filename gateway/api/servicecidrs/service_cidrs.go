@@ -34,10 +34,7 @@ func (c *Controller) syncServiceCIDRs(ctx context.Context) (again time.Duration,
 	if err != nil {
 		return 0, err
 	}
-	var all []addresses.ServiceCIDR
-	for o := range list.Objects {
-		all = append(all, addresses.DecodeServiceCIDR(o))
-	}
+	all := addresses.ServiceCIDRs(list)
 	deleting := make(map[types.UID]time.Time)
 	var failed []error
 	if !slices.ContainsFunc(all, func(s addresses.ServiceCIDR) bool { return s.Name == ofGateway }) {
