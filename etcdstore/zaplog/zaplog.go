@@ -35,6 +35,18 @@ func levelOf(l zapcore.Level) slog.Level {
 	}
 }
 
+// retriedUpdate is the message of an error of etcd that is a warning: at its first start etcd may want to store its version before it has stored a term, and it
+// tries again some seconds later.
+const retriedUpdate = "failed to update storage version"
+
+// levelOfEntry returns the level of an entry: that of levelOf, but for retriedUpdate.
+func levelOfEntry(ent *zapcore.Entry) slog.Level {
+	if ent.Message == retriedUpdate {
+		return slog.LevelWarn
+	}
+	return levelOf(ent.Level)
+}
+
 // Enabled implements zapcore.LevelEnabler.
 func (c *core) Enabled(l zapcore.Level) bool {
 	return c.handler.Enabled(context.Background(), levelOf(l)) //nolint:forbidigo // zap has no context
@@ -47,7 +59,7 @@ func (c *core) With(fields []zapcore.Field) zapcore.Core {
 
 // Check implements zapcore.Core.
 func (c *core) Check(ent zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if !c.Enabled(ent.Level) {
+	if !c.handler.Enabled(context.Background(), levelOfEntry(&ent)) { //nolint:forbidigo // zap has no context
 		return ce
 	}
 	return ce.AddCore(ent, c)
@@ -59,7 +71,7 @@ func (c *core) Write(ent zapcore.Entry, fields []zapcore.Field) error {
 	if ent.Caller.Defined {
 		pc = ent.Caller.PC
 	}
-	record := slog.NewRecord(ent.Time, levelOf(ent.Level), ent.Message, pc)
+	record := slog.NewRecord(ent.Time, levelOfEntry(&ent), ent.Message, pc)
 	if ent.LoggerName != "" {
 		record.AddAttrs(slog.String("logger", ent.LoggerName))
 	}

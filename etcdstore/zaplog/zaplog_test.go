@@ -32,6 +32,7 @@ func TestLevels(t *testing.T) {
 		l.Debug("each request")
 		l.Info("each step")
 		l.Warn("slow disk")
+		l.Error("failed to update storage version") // it tries again
 		l.Error("broken")
 	}
 	for _, tc := range []struct {
@@ -39,11 +40,11 @@ func TestLevels(t *testing.T) {
 		level slog.Level
 		want  []string
 	}{
-		{"at info only what asks for something", slog.LevelInfo, []string{`level=WARN msg="slow disk"`, `level=ERROR msg=broken`}},
+		{"at info only what asks for something", slog.LevelInfo, []string{`level=WARN msg="slow disk"`, `level=WARN msg="failed to update storage version"`, `level=ERROR msg=broken`}},
 		{"at debug the steps too", slog.LevelDebug,
-			[]string{`level=DEBUG msg="each step"`, `level=WARN msg="slow disk"`, `level=ERROR msg=broken`}},
+			[]string{`level=DEBUG msg="each step"`, `level=WARN msg="slow disk"`, `level=WARN msg="failed to update storage version"`, `level=ERROR msg=broken`}},
 		{"below debug everything", slog.LevelDebug - 4,
-			[]string{`level=DEBUG-4 msg="each request"`, `level=DEBUG msg="each step"`, `level=WARN msg="slow disk"`, `level=ERROR msg=broken`}},
+			[]string{`level=DEBUG-4 msg="each request"`, `level=DEBUG msg="each step"`, `level=WARN msg="slow disk"`, `level=WARN msg="failed to update storage version"`, `level=ERROR msg=broken`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, record(tc.level, all)); diff != "" {
