@@ -16,16 +16,16 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// Controller makes the IPAddresses and ServiceCIDRs what Services and the options of the gateway say: see DESIGN.md. Each replica has one.
-type Controller struct {
+// controller makes the IPAddresses and ServiceCIDRs what Services and the options of the gateway say: see DESIGN.md. Each replica has one.
+type controller struct {
 	store        *storage.Store
 	services     *watchcache.Cache
 	ipAddresses  reconcile.Objects
 	serviceCIDRs reconcile.Objects
-	clusterIPs   catalog.Decoded[[]string]
-	decoded      catalog.Decoded[*ipAddress]
-	deleting     map[types.UID]time.Time // since when ServiceCIDRs are seen to be deleted
-	mismatch     bool                    // the log says that the range of the gateway is another one
+	clusterIPs   catalog.Decoded[[]string]   // of Services
+	stored       catalog.Decoded[*ipAddress] // IPAddresses
+	deleting     map[types.UID]time.Time     // since when ServiceCIDRs are seen to be deleted
+	mismatch     bool                        // the log says that the range of the gateway is another one
 }
 
 // Run works until ctx ends, if the gateway allocates cluster IPs. It begins when all caches are filled and the data is revtail's own.
@@ -33,7 +33,7 @@ func Run(ctx context.Context, store *storage.Store) {
 	if len(store.Addresses.Ranges()) == 0 || store.Catalog.WaitReady(ctx) != nil || store.Claim.WaitOwned(ctx) != nil {
 		return
 	}
-	c := &Controller{
+	c := &controller{
 		store: store, services: reconcile.Of(store, corev1.SchemeGroupVersion.WithResource("services")).Cache.Cache,
 		ipAddresses:  reconcile.Of(store, networkingv1.SchemeGroupVersion.WithResource("ipaddresses")),
 		serviceCIDRs: reconcile.Of(store, networkingv1.SchemeGroupVersion.WithResource("servicecidrs")),
@@ -46,7 +46,7 @@ func Run(ctx context.Context, store *storage.Store) {
 }
 
 // sync makes all objects what they should be, and returns the time after which it wants to be called again.
-func (c *Controller) sync(ctx context.Context) (again time.Duration, err error) {
+func (c *controller) sync(ctx context.Context) (again time.Duration, err error) {
 	if c.store.Claim.State().Owner != claim.Own {
 		return 0, nil
 	}

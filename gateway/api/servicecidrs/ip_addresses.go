@@ -59,7 +59,7 @@ func family(address string) string {
 // syncIPAddresses creates the IPAddresses that are missing, replaces those that name another parent than the Service that has the address, and deletes those of
 // no Service. The Services are read in a state that is not older than that of the IPAddresses, so one that another replica has created for a new
 // Service is not deleted.
-func (c *Controller) syncIPAddresses(ctx context.Context) error {
+func (c *controller) syncIPAddresses(ctx context.Context) error {
 	list, err := c.ipAddresses.Cache.List(ctx, watchcache.ListQuery{})
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (c *Controller) syncIPAddresses(ctx context.Context) error {
 		return err
 	}
 	var failed []error
-	for o, stored := range c.decoded.All(list, decode) {
+	for o, stored := range c.stored.All(list, decode) {
 		of, ok := holders[o.Name()]
 		switch {
 		case stored == nil, ok && stored.isFor(of):
@@ -85,7 +85,7 @@ func (c *Controller) syncIPAddresses(ctx context.Context) error {
 }
 
 // holders returns the Services that have each cluster IP, as of a revision or later. Only Services that are older than the gateway's allocator share one.
-func (c *Controller) holders(ctx context.Context, atLeast etcdstore.Revision) (map[string][]service, error) {
+func (c *controller) holders(ctx context.Context, atLeast etcdstore.Revision) (map[string][]service, error) {
 	list, err := c.services.List(ctx, watchcache.ListQuery{AtLeast: atLeast})
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (c *Controller) holders(ctx context.Context, atLeast etcdstore.Revision) (m
 }
 
 // create creates the IPAddress of a Service. It is no error that there is one.
-func (c *Controller) create(ctx context.Context, address string, of service) error {
+func (c *controller) create(ctx context.Context, address string, of service) error {
 	return c.ipAddresses.Create(ctx, &networkingv1.IPAddress{
 		ObjectMeta: metav1.ObjectMeta{Name: address, Labels: map[string]string{networkingv1.LabelIPAddressFamily: family(address), networkingv1.LabelManagedBy: addresses.ManagedBy}},
 		Spec:       networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{Resource: "services", Namespace: of.namespace, Name: of.name}},

@@ -29,7 +29,7 @@ const (
 
 // syncServiceCIDRs creates the ServiceCIDR of the gateway's range, and does for all of them what kube-controller-manager does, unless that is there: it keeps
 // the finalizer and the condition Ready. It returns the time after which it wants to be called again.
-func (c *Controller) syncServiceCIDRs(ctx context.Context) (again time.Duration, err error) {
+func (c *controller) syncServiceCIDRs(ctx context.Context) (again time.Duration, err error) {
 	list, err := c.serviceCIDRs.Cache.List(ctx, watchcache.ListQuery{})
 	if err != nil {
 		return 0, err
@@ -63,7 +63,7 @@ func (c *Controller) syncServiceCIDRs(ctx context.Context) (again time.Duration,
 }
 
 // networks returns the networks of the gateway's own range, as a ServiceCIDR has them.
-func (c *Controller) networks() (out []string) {
+func (c *controller) networks() (out []string) {
 	for _, network := range c.store.Addresses.Ranges() {
 		out = append(out, network.String())
 	}
@@ -71,13 +71,13 @@ func (c *Controller) networks() (out []string) {
 }
 
 // createOwn creates the ServiceCIDR of the gateway's range. It is no error that there is one.
-func (c *Controller) createOwn(ctx context.Context) error {
+func (c *controller) createOwn(ctx context.Context) error {
 	return c.serviceCIDRs.Create(ctx, &networkingv1.ServiceCIDR{ObjectMeta: metav1.ObjectMeta{Name: ofGateway}, Spec: networkingv1.ServiceCIDRSpec{CIDRs: c.networks()}})
 }
 
 // keep adds what a ServiceCIDR lacks: the finalizer, and the condition Ready. That of the gateway's range gets the condition from the gateway also if there is a
 // kube-controller-manager, and a network of the second family.
-func (c *Controller) keep(ctx context.Context, s *addresses.ServiceCIDR) error {
+func (c *controller) keep(ctx context.Context, s *addresses.ServiceCIDR) error {
 	own := c.networks()
 	if s.Name == ofGateway && len(own) == 2 && slices.Equal(s.Spec.CIDRs, own[:1]) {
 		s.Spec.CIDRs = own
@@ -105,7 +105,7 @@ func (c *Controller) keep(ctx context.Context, s *addresses.ServiceCIDR) error {
 
 // end removes the finalizer of a ServiceCIDR that is being deleted, if no Service has an address of this one alone; otherwise its condition says that
 // there are such addresses. It returns the time after which it wants to be called again.
-func (c *Controller) end(ctx context.Context, s *addresses.ServiceCIDR, all []addresses.ServiceCIDR, since time.Time) (again time.Duration, err error) {
+func (c *controller) end(ctx context.Context, s *addresses.ServiceCIDR, all []addresses.ServiceCIDR, since time.Time) (again time.Duration, err error) {
 	if !slices.Contains(s.Finalizers, finalizer) {
 		return 0, nil
 	}
@@ -138,7 +138,7 @@ func onlyIn(s *addresses.ServiceCIDR, all []addresses.ServiceCIDR, address netip
 }
 
 // setReady sets the condition Ready, unless it is the same.
-func (c *Controller) setReady(ctx context.Context, s *addresses.ServiceCIDR, condition metav1.Condition) error {
+func (c *controller) setReady(ctx context.Context, s *addresses.ServiceCIDR, condition metav1.Condition) error {
 	condition.Type = networkingv1.ServiceCIDRConditionReady
 	if now := meta.FindStatusCondition(s.Status.Conditions, condition.Type); now != nil &&
 		now.Status == condition.Status && now.Reason == condition.Reason && now.Message == condition.Message {
