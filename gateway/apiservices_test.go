@@ -187,6 +187,7 @@ func TestAPIServicesOfReplicas(t *testing.T) {
 	replicas[1].must(http.StatusOK, http.MethodDelete, apiServicesPath+"/v1.batch", "")
 	for _, s := range replicas {
 		s.awaitAPIService("v1.batch", true)
+		await(t, "a replica that serves what has an APIService", func() bool { return len(s.apiServices()) == len(s.servedVersions()) })
 	}
 	page, err := store.List(t.Context(), "/registry/apiservices/", etcdstore.ListOptions{})
 	if err != nil {
