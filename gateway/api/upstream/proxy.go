@@ -171,6 +171,7 @@ func (p *Proxy) received(e *exchange, answer *http.Response) error {
 	}
 	if p.count(answer.StatusCode); answer.StatusCode == http.StatusSwitchingProtocols {
 		access.RequestLogOf(e.request).SetUpgraded()
+		keepUpgraded(answer)
 	}
 	p.startKeeping(e, answer)
 	return nil
