@@ -33,7 +33,7 @@ func (d *doctor) checkKubeAPIServer(ctx context.Context) {
 		return
 	}
 	start := time.Now()
-	if err := clients.Probe(ctx); err != nil {
+	if _, err := clients.Probe(ctx); err != nil {
 		d.report(failed, "kube", fmt.Sprintf("%s: %v", d.cfg.KubeAPIServer, err),
 			"check that it runs, and that --kube-apiserver-ca-file has the authority of its certificate; without it revtail answers reads for five minutes")
 		return

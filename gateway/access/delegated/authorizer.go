@@ -36,7 +36,12 @@ func (d *Delegate) Kept(identity *authentication.Identity, about authorization.A
 }
 
 func (d *Delegate) keeps(identity *authentication.Identity, about authorization.Attributes) bool {
-	_, ok := d.allows.Get(d.requestKey(identity, about))
+	return d.has(d.requestKey(identity, about))
+}
+
+// has reports whether a request was allowed in the last MaxStale.
+func (d *Delegate) has(key digest) bool {
+	_, ok := d.allows.Get(key)
 	return ok
 }
 
@@ -48,12 +53,16 @@ func (d *Delegate) requestKey(identity *authentication.Identity, about authoriza
 func (d *Delegate) decide(identity *authentication.Identity, about authorization.Attributes) error {
 	key := d.requestKey(identity, about)
 	if !d.availability.Away() {
-		decision, reason, err := d.ask(key, identity, about)
+		clients := d.clients()
+		answer, err := d.ask(key, clients.authorizer, identity, about)
+		if answer.denies(err) && d.has(key) {
+			answer, err = d.askAgain(key, clients, identity, about)
+		}
 		switch {
-		case decision == authorizer.DecisionDeny, err == nil && decision != authorizer.DecisionAllow:
+		case answer.denies(err):
 			d.allows.Remove(key)
 			d.count(subjectReview, denied)
-			return about.ForbiddenBecause(identity.Name, reason)
+			return about.ForbiddenBecause(identity.Name, answer.reason)
 		case err == nil:
 			d.allows.Add(key, struct{}{}, MaxStale)
 			d.count(subjectReview, allowed)
@@ -63,7 +72,7 @@ func (d *Delegate) decide(identity *authentication.Identity, about authorization
 			return errRights
 		}
 	}
-	if _, ok := d.allows.Get(key); ok {
+	if d.has(key) {
 		d.count(subjectReview, earlier)
 		return nil
 	}
@@ -77,17 +86,30 @@ type subjectAnswer struct {
 	reason   string
 }
 
+// denies reports whether the kube-apiserver has decided that the request is not allowed.
+func (a subjectAnswer) denies(err error) bool {
+	return a.decision == authorizer.DecisionDeny || err == nil && a.decision != authorizer.DecisionAllow
+}
+
 // ask asks the kube-apiserver about a request. Requests with the same key at the same time share one question, because the authorizer of Kubernetes
 // caches answers, but not questions.
-func (d *Delegate) ask(key digest, identity *authentication.Identity, about authorization.Attributes) (authorizer.Decision, string, error) {
+func (d *Delegate) ask(key digest, by authorizer.Authorizer, identity *authentication.Identity, about authorization.Attributes) (subjectAnswer, error) {
 	got, err, _ := d.asked.Do(string(key[:]), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), reviewTimeout) //nolint:forbidigo // access.Delegate has none
 		defer cancel()
-		decision, reason, err := d.clients().authorizer.Authorize(ctx, record(identity, about))
+		decision, reason, err := by.Authorize(ctx, record(identity, about))
 		return subjectAnswer{decision, reason}, err
 	})
-	a := got.(subjectAnswer)
-	return a.decision, a.reason, err
+	return got.(subjectAnswer), err
+}
+
+// askAgain asks about a request that was allowed before and is denied now, past the cache and only if the kube-apiserver is ready: one that starts denies
+// what is allowed by roles that it has not read yet.
+func (d *Delegate) askAgain(key digest, clients *Clients, identity *authentication.Identity, about authorization.Attributes) (subjectAnswer, error) {
+	if err := d.check(clients); err != nil {
+		return subjectAnswer{decision: authorizer.DecisionNoOpinion}, err
+	}
+	return d.ask(d.digest("again", key), clients.newestAuthorizer, identity, about)
 }
 
 // record returns a request in the form of Kubernetes.

@@ -2,6 +2,7 @@ package delegated
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -17,6 +18,9 @@ const (
 	// probeInterval is the time between two probes of a kube-apiserver that answers, retryInterval of one that does not.
 	probeInterval = 10 * time.Second
 	retryInterval = time.Second
+	// maxStart is how long a kube-apiserver may refuse probes that it has admitted before, and count as one that starts: it answers requests before it
+	// has read the roles that allow them.
+	maxStart = time.Minute
 	// maxProbed is how many bytes of the answer to a probe are read.
 	maxProbed = 4 << 10
 )
@@ -27,9 +31,11 @@ type Availability struct {
 	logger  *slog.Logger
 	suspect chan struct{} // capacity 1; asks Run for a probe at once
 
-	mu    sync.Mutex // guards the fields below
-	since time.Time  // when it ceased to answer; zero: it answers
-	cause error      // why
+	mu       sync.Mutex // guards the fields below
+	since    time.Time  // when it ceased to answer; zero: it answers
+	cause    error      // why
+	admitted bool       // it has admitted a probe, and since then it has not refused probes for longer than maxStart
+	refused  time.Time  // since when it refuses probes; zero: the last one was not refused
 }
 
 // NewAvailability returns the Availability of the kube-apiserver at a URL, which is taken to answer until Run has found otherwise.
@@ -87,11 +93,10 @@ func (a *Availability) Run(ctx context.Context, clients func() *Clients) error {
 			timer.Stop()
 		case <-timer.C:
 		}
-		err := clients().Probe(ctx)
+		err := a.Check(ctx, clients())
 		if ctx.Err() != nil {
 			return nil
 		}
-		a.observe(err, time.Now())
 		if err != nil {
 			timer.Reset(retryInterval)
 		} else {
@@ -100,10 +105,30 @@ func (a *Availability) Run(ctx context.Context, clients func() *Clients) error {
 	}
 }
 
-// observe records the result of a probe.
-func (a *Availability) observe(err error, now time.Time) {
+// Check probes the kube-apiserver with clients, and returns an error unless it is ready.
+func (a *Availability) Check(ctx context.Context, clients *Clients) error {
+	admitted, err := clients.Probe(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return a.observe(admitted, err, time.Now())
+}
+
+// observe records the result of a probe, and returns an error unless the kube-apiserver is ready.
+func (a *Availability) observe(admitted bool, err error, now time.Time) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	switch {
+	case err != nil || admitted:
+		a.admitted, a.refused = a.admitted || admitted, time.Time{}
+	case !a.admitted:
+	case a.refused.IsZero():
+		a.refused, err = now, errStarts
+	case now.Sub(a.refused) < maxStart:
+		err = errStarts
+	default:
+		a.admitted = false
+	}
 	switch {
 	case err != nil && a.since.IsZero():
 		a.since = now
@@ -113,24 +138,29 @@ func (a *Availability) observe(err error, now time.Time) {
 		a.since = time.Time{}
 	}
 	a.cause = err
+	return err
 }
 
-// Probe returns an error unless the kube-apiserver is ready. A refusal is an answer: everybody may read /readyz by default, but need not.
-func (c *Clients) Probe(ctx context.Context) error {
+// errStarts is the cause while a kube-apiserver refuses probes that it has admitted before.
+var errStarts = errors.New("/readyz is refused, and was not before: it may not have read its roles yet")
+
+// Probe returns an error if the kube-apiserver is not ready. A refusal is no error, because everybody may read /readyz by default, but need not; admitted
+// is false then.
+func (c *Clients) Probe(ctx context.Context) (admitted bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.url, "/")+"/readyz", nil)
 	if err != nil {
-		return err
+		return false, err
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer func() { _ = resp.Body.Close() }() // only the code matters
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxProbed))
 	if resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusTooManyRequests {
-		return fmt.Errorf("/readyz answers %s", resp.Status)
+		return false, fmt.Errorf("/readyz answers %s", resp.Status)
 	}
-	return nil
+	return resp.StatusCode < http.StatusBadRequest, nil
 }

@@ -35,10 +35,14 @@ var retry = wait.Backoff{Duration: 100 * time.Millisecond, Factor: 1.5, Jitter: 
 
 // Clients ask one kube-apiserver with one identity.
 type Clients struct {
-	tokens     authenticator.Token
-	authorizer authorizer.Authorizer
+	tokens     authenticator.Token   // decides as in the last decisionTTL
+	authorizer authorizer.Authorizer // the same
 	http       *http.Client
 	url        string
+
+	// They ask each time.
+	newestTokens     authenticator.Token
+	newestAuthorizer authorizer.Authorizer
 }
 
 // ParseKubeconfig returns the configuration of clients with the identity of a kubeconfig, whose file is at path. They trust the authorities of
@@ -115,13 +119,20 @@ func NewClients(config *rest.Config) (*Clients, error) {
 		return nil, err
 	}
 	reviewed := &reviews{next: tokens, seats: make(chan struct{}, maxTokenReviews)}
-	decisions, err := authorizerfactory.DelegatingAuthorizerConfig{
+	decisions := authorizerfactory.DelegatingAuthorizerConfig{
 		SubjectAccessReviewClient: authorization, AllowCacheTTL: decisionTTL, DenyCacheTTL: decisionTTL, WebhookRetryBackoff: &retry,
-	}.New()
+	}
+	cached, err := decisions.New()
 	if err != nil {
 		return nil, err
 	}
-	return &Clients{tokens: cache.New(reviewed, false, decisionTTL, decisionTTL), authorizer: decisions, http: client, url: config.Host}, nil
+	decisions.AllowCacheTTL, decisions.DenyCacheTTL = 0, 0
+	newest, err := decisions.New()
+	if err != nil {
+		return nil, err
+	}
+	return &Clients{tokens: cache.New(reviewed, false, decisionTTL, decisionTTL), authorizer: cached, http: client, url: config.Host,
+		newestTokens: reviewed, newestAuthorizer: newest}, nil
 }
 
 // checkedUser is the user about whom CheckRights asks. It need not exist.

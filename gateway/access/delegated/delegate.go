@@ -1,6 +1,7 @@
 package delegated
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -40,7 +41,7 @@ type Delegate struct {
 	users  *cache.LRUExpireCache // of accepted tokens, by their digests: *authentication.Identity
 	allows *cache.LRUExpireCache // digests of allowed requests
 
-	asked singleflight.Group // questions about requests in flight, by the digests of the requests
+	asked singleflight.Group // questions about requests in flight, by the digests of the requests, and the probe
 
 	decisions *prometheus.CounterVec
 }
@@ -83,10 +84,19 @@ var errRights = status.RetryableError(http.StatusServiceUnavailable, metav1.Stat
 	"the kube-apiserver refuses the TokenReviews or SubjectAccessReviews of this server: bind the ClusterRole system:auth-delegator to its user, "+
 		"and check --authentication-kubeconfig", 10)
 
-// failed returns the error of a question without an answer. unreachable means that an earlier decision may be used.
+// check probes the kube-apiserver, and returns an error unless it is ready. Callers at the same time share one probe.
+func (d *Delegate) check(clients *Clients) error {
+	_, err, _ := d.asked.Do("", func() (any, error) {
+		return nil, d.availability.Check(context.Background(), clients) //nolint:forbidigo // the probe has a limit
+	})
+	return err
+}
+
+// failed reports about a question without an answer. unreachable means that an earlier decision may be used.
 func (d *Delegate) failed(what string, err error) (unreachable bool) {
 	if refused, ok := errors.AsType[*apierrors.StatusError](err); ok {
-		if code := refused.ErrStatus.Code; code < http.StatusInternalServerError && code != http.StatusTooManyRequests && code != http.StatusRequestTimeout {
+		if code := refused.ErrStatus.Code; code < http.StatusInternalServerError && code != http.StatusTooManyRequests && code != http.StatusRequestTimeout &&
+			d.check(d.clients()) == nil {
 			d.logger.Error("the kube-apiserver refuses a question about a request", "question", what, "error", err)
 			return false
 		}

@@ -37,6 +37,8 @@ type decider struct {
 	tokens   atomic.Int64  // the TokenReviews
 	subjects atomic.Int64  // the SubjectAccessReviews
 	admin    atomic.Bool   // users of tokens are also in the group admins
+	denies   atomic.Bool   // it denies every request, and refuses every token
+	unready  atomic.Int64  // HTTP code of /readyz; zero: 200
 	hold     chan struct{} // if not nil, SubjectAccessReviews wait until it is closed. Set before the first one
 
 	mu   sync.Mutex // guards the field below
@@ -53,6 +55,9 @@ func (d *decider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var answer any
 	switch r.URL.Path {
 	case "/readyz":
+		if code := d.unready.Load(); code != 0 {
+			w.WriteHeader(int(code))
+		}
 		return
 	case "/apis/authentication.k8s.io/v1/tokenreviews":
 		answer = d.reviewToken(r)
@@ -69,7 +74,7 @@ func (d *decider) reviewToken(r *http.Request) *authenticationv1.TokenReview {
 	_ = json.NewDecoder(r.Body).Decode(review) // an empty token is refused
 	name, group, ok := strings.Cut(review.Spec.Token, "@")
 	review.Spec.Token = ""
-	if !ok {
+	if !ok || d.denies.Load() {
 		review.Status.Error = "[invalid bearer token, token lookup failed]"
 		return review
 	}
@@ -92,7 +97,7 @@ func (d *decider) reviewSubject(r *http.Request) *authorizationv1.SubjectAccessR
 	d.last = review.Spec
 	d.mu.Unlock()
 	a := review.Spec.ResourceAttributes
-	review.Status.Allowed = slices.Contains(review.Spec.Groups, "readers") || a != nil && a.Resource == "configmaps" && a.FieldSelector != nil && a.LabelSelector != nil &&
+	review.Status.Allowed = !d.denies.Load() && slices.Contains(review.Spec.Groups, "readers") || a != nil && a.Resource == "configmaps" && a.FieldSelector != nil && a.LabelSelector != nil &&
 		a.FieldSelector.Requirements[0].Key == "x" && a.LabelSelector.Requirements[0].Key == "a"
 	if !review.Status.Allowed {
 		review.Status.Reason = "no rule"
@@ -125,7 +130,7 @@ func start(t *testing.T) (*decider, *httptest.Server, *Delegate, *testingclock.F
 // probe lets a Delegate find out whether the server answers.
 func probe(t *testing.T, d *Delegate) {
 	t.Helper()
-	d.availability.observe(d.clients().Probe(t.Context()), time.Now())
+	_ = d.availability.Check(t.Context(), d.clients()) // the availability has it
 }
 
 var (

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"revtail/gateway/access/authentication"
@@ -15,7 +16,7 @@ import (
 func (d *Delegate) ReviewToken(ctx context.Context, token string) (*authentication.Identity, error) {
 	key := d.digest(token)
 	if !d.availability.Away() {
-		answer, ok, err := d.clients().tokens.AuthenticateToken(ctx, token)
+		answer, ok, err := d.authenticate(ctx, key, token)
 		switch {
 		case ok && err == nil:
 			d.count(tokenReview, allowed)
@@ -37,6 +38,23 @@ func (d *Delegate) ReviewToken(ctx context.Context, token string) (*authenticati
 	}
 	d.count(tokenReview, undecided)
 	return nil, authentication.ErrUnavailable
+}
+
+// authenticate asks the kube-apiserver about a token. It asks again, past the cache, about one that was accepted before and is refused now, and only if
+// the kube-apiserver is ready: one that starts may not know all tokens yet.
+func (d *Delegate) authenticate(ctx context.Context, key digest, token string) (*authenticator.Response, bool, error) {
+	clients := d.clients()
+	answer, ok, err := clients.tokens.AuthenticateToken(ctx, token)
+	if ok || err != nil {
+		return answer, ok, err
+	}
+	if _, known := d.users.Get(key); !known {
+		return nil, false, nil
+	}
+	if err := d.check(clients); err != nil {
+		return nil, false, err
+	}
+	return clients.newestTokens.AuthenticateToken(ctx, token)
 }
 
 // keepUser keeps the user of an accepted token for MaxStale, and returns the identity of that user: the same one for the same token, so that open
