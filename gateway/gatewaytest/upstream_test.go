@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -365,5 +366,44 @@ func TestBehindOutlives(t *testing.T) {
 	})
 	if answer := alice.Do(t, "GET", "/api/v1/namespaces/b/secrets", ""); answer.Code != http.StatusForbidden {
 		t.Errorf("a denied request: %d", answer.Code)
+	}
+}
+
+// TestBehindRestarts checks that no watch ends because the kube-apiserver starts, which answers, and denies requests, before it has read its roles.
+func TestBehindRestarts(t *testing.T) {
+	t.Parallel()
+	b := startBehind(t)
+	const configmaps = "/api/v1/namespaces/a/configmaps"
+	bob, administrator := b.gateway.As("bob-token"), b.gateway.As("administrator")
+	watches := make([]*gatewaytest.Watch, 100) // of one decision each
+	for i := range watches {
+		watches[i] = b.gateway.As("alice-token").Watch(t, fmt.Sprintf("%s?watch=1&fieldSelector=metadata.name!%%3Dunused-%d", configmaps, i))
+		watches[i].Next(t)
+	}
+	asked := 0
+	reviews := func() int { // of watches, and zero while the gateway has no decision about the request for its metrics
+		answer := administrator.Do(t, http.MethodGet, "/metrics", "")
+		if answer.Code != http.StatusOK {
+			return 0
+		}
+		asked++
+		n, err := strconv.Atoi(answer.Metric(`revtail_kube_apiserver_decisions_total{result="allowed",review="SubjectAccessReview"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n - asked
+	}
+	for i := range 3 {
+		b.kube.Kill(t)
+		b.kube.Restart(t)
+		before, name := 0, fmt.Sprint("made-", i)
+		gatewaytest.Until(t, "a gateway that decides", func() bool { before = reviews(); return before > 0 })
+		gatewaytest.Until(t, "reviews of all watches", func() bool { return reviews() >= before+len(watches) })
+		bob.Create(t, configmaps, `{"metadata":{"name":"`+name+`"}}`)
+		for _, watch := range watches {
+			if event := watch.Next(t); event.Type != "ADDED" || event.Object.Metadata.Name != name {
+				t.Fatalf("after start %d a watch has %s", i, event.Line)
+			}
+		}
 	}
 }
