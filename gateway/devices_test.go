@@ -30,3 +30,19 @@ func TestAdminAccess(t *testing.T) {
 		}
 	}
 }
+
+// TestAdminAccessInStatus checks the same for the devices that a claim has been given.
+func TestAdminAccessInStatus(t *testing.T) {
+	s := newTestServer(t)
+	const result = `{"request":"r","driver":"driver.example.com","pool":"p","device":"d","adminAccess":true}`
+	for label, want := range map[string]int{"true": http.StatusOK, "false": http.StatusUnprocessableEntity} {
+		namespace := "label-" + label
+		s.must(http.StatusCreated, http.MethodPost, "/api/v1/namespaces", `{"metadata":{"name":"`+namespace+`","labels":{"resource.kubernetes.io/admin-access":"`+label+`"}}}`)
+		path := "/apis/resource.k8s.io/v1/namespaces/" + namespace + "/resourceclaims"
+		s.must(http.StatusCreated, http.MethodPost, path, `{"metadata":{"name":"x"},"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"c"}}]}}}`)
+		a := s.do(http.MethodPatch, path+"/x/status", `{"status":{"allocation":{"devices":{"results":[`+result+`]}}}}`, "Content-Type", "application/merge-patch+json")
+		if refused := strings.Contains(a.body, "admin access to devices requires the `resource.kubernetes.io/admin-access: true` label"); a.code != want || refused != (want != http.StatusOK) {
+			t.Errorf("%s: %d %s", namespace, a.code, a.body)
+		}
+	}
+}
