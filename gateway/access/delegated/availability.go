@@ -142,7 +142,7 @@ func (a *Availability) observe(admitted bool, err error, now time.Time) error {
 }
 
 // errStarts is the cause while a kube-apiserver refuses probes that it has admitted before.
-var errStarts = errors.New("/readyz is refused, and was not before: it may not have read its roles yet")
+var errStarts = errors.New("/readyz is refused, and was not before: it may not have read its roles yet, or refuses the credential of this server")
 
 // Probe returns an error if the kube-apiserver is not ready. A refusal is no error, because everybody may read /readyz by default, but need not; admitted
 // is false then.
