@@ -118,16 +118,10 @@ func (a *Availability) Check(ctx context.Context, clients *Clients) error {
 func (a *Availability) observe(admitted bool, err error, now time.Time) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	switch {
-	case err != nil || admitted:
+	if err == nil && !admitted {
+		err = a.refuseLocked(now)
+	} else {
 		a.admitted, a.refused = a.admitted || admitted, time.Time{}
-	case !a.admitted:
-	case a.refused.IsZero():
-		a.refused, err = now, errStarts
-	case now.Sub(a.refused) < maxStart:
-		err = errStarts
-	default:
-		a.admitted = false
 	}
 	switch {
 	case err != nil && a.since.IsZero():
@@ -139,6 +133,21 @@ func (a *Availability) observe(admitted bool, err error, now time.Time) error {
 	}
 	a.cause = err
 	return err
+}
+
+// refuseLocked records a probe that was refused, and returns an error if the kube-apiserver counts as one that starts.
+func (a *Availability) refuseLocked(now time.Time) error {
+	if !a.admitted {
+		return nil // it refuses all probes
+	}
+	if a.refused.IsZero() {
+		a.refused = now
+	}
+	if now.Sub(a.refused) < maxStart {
+		return errStarts
+	}
+	a.admitted = false
+	return nil
 }
 
 // errStarts is the cause while a kube-apiserver refuses probes that it has admitted before.

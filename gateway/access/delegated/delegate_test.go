@@ -38,7 +38,7 @@ type decider struct {
 	subjects atomic.Int64  // the SubjectAccessReviews
 	admin    atomic.Bool   // users of tokens are also in the group admins
 	denies   atomic.Bool   // it denies every request, and refuses every token
-	unready  atomic.Int64  // HTTP code of /readyz; zero: 200
+	readyz   atomic.Int64  // HTTP code of /readyz; zero: 200
 	hold     chan struct{} // if not nil, SubjectAccessReviews wait until it is closed. Set before the first one
 
 	mu   sync.Mutex // guards the field below
@@ -55,7 +55,7 @@ func (d *decider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var answer any
 	switch r.URL.Path {
 	case "/readyz":
-		if code := d.unready.Load(); code != 0 {
+		if code := d.readyz.Load(); code != 0 {
 			w.WriteHeader(int(code))
 		}
 		return

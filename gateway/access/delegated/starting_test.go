@@ -14,8 +14,8 @@ import (
 	"revtail/gateway/access/authorization"
 )
 
-// TestStart checks that a kube-apiserver that has not read its roles yet takes no right away, and that one that is ready does.
-func TestStart(t *testing.T) {
+// TestDenialsOfAStart checks that a kube-apiserver that has not read its roles yet takes no right away, and that one that is ready does.
+func TestDenialsOfAStart(t *testing.T) {
 	get := authorization.Attributes{Verb: "get", Resource: "secrets"}
 	const token = "carol@readers"
 	for what, ask := range map[string]func(*Delegate) (lost bool, err error){
@@ -44,7 +44,7 @@ func TestStart(t *testing.T) {
 			{"it revokes", true, 0, true, false},
 		} {
 			kube.denies.Store(step.denies)
-			kube.unready.Store(step.readyz)
+			kube.readyz.Store(step.readyz)
 			if d.availability.Away() {
 				probe(t, d)
 			}
@@ -58,15 +58,15 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestDenialDuringStart checks that a denial makes the delegate ask whether the kube-apiserver is ready, and does not wait for the next probe.
-func TestDenialDuringStart(t *testing.T) {
+// TestDenialProbes checks that a denial makes the delegate ask whether the kube-apiserver is ready, and does not wait for the next probe.
+func TestDenialProbes(t *testing.T) {
 	for _, code := range []int64{0, http.StatusForbidden} { // of the questions
 		kube, _, d, _ := start(t)
 		probe(t, d)
 		get := authorization.Attributes{Verb: "get", Resource: "secrets"}
 		d.allows.Add(d.requestKey(reader, get), struct{}{}, MaxStale)
 		kube.denies.Store(true)
-		kube.unready.Store(http.StatusForbidden)
+		kube.readyz.Store(http.StatusForbidden)
 		kube.code.Store(code)
 		if err := d.Authorize(reader, get); err != nil || !d.availability.Away() {
 			t.Errorf("questions get %d: %v, away: %t", code, err, d.availability.Away())
