@@ -112,7 +112,7 @@ var mayImport = map[string][]string{
 	"gateway/config/reload":           {},
 	"gateway/config/suggest":          {},
 	"gateway/console":                 {},
-	"gateway/gatewaytest":             {},
+	"gateway/gatewaytest":             {"gateway/gatewaytest/program"},
 	"gateway/gatewaytest/abuse":       {"gateway/gatewaytest"},
 	"gateway/gatewaytest/bench":       {"gateway/gatewaytest/plot", "gateway/gatewaytest/program"},
 	"gateway/gatewaytest/conformance": {},

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // Tool returns the path of a program that the tests use but do not build: from the folder REVTAIL_TOOLS or, without that, from PATH. If it
@@ -49,18 +51,18 @@ type Member struct {
 // linearizable reads. It ends with the test.
 func StartEtcd(tb testing.TB, n int, args ...string) *Cluster {
 	tb.Helper()
-	program := Tool(tb, "etcd")
+	binary := Tool(tb, "etcd")
 	c := &Cluster{}
 	var peers, initial []string
 	for i := range n {
-		c.Members = append(c.Members, &Member{Endpoint: "http://" + freeAddress(tb), DataDir: filepath.Join(tb.TempDir(), "data")})
-		c.Members[i].Peer = "http://" + freeAddress(tb)
+		c.Members = append(c.Members, &Member{Endpoint: "http://" + program.FreeAddress(), DataDir: filepath.Join(tb.TempDir(), "data")})
+		c.Members[i].Peer = "http://" + program.FreeAddress()
 		peers = append(peers, c.Members[i].Peer)
 		initial = append(initial, fmt.Sprintf("m%d=%s", i, peers[i]))
 	}
 	for i, m := range c.Members {
 		m.command = append([]string{
-			program, "--name", fmt.Sprintf("m%d", i), "--data-dir", m.DataDir,
+			binary, "--name", fmt.Sprintf("m%d", i), "--data-dir", m.DataDir,
 			"--listen-client-urls", m.Endpoint, "--advertise-client-urls", m.Endpoint,
 			"--listen-peer-urls", peers[i], "--initial-advertise-peer-urls", peers[i],
 			"--initial-cluster", strings.Join(initial, ","), "--log-level", "warn",

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // Gateway is a revtail process. Its methods fail the test on an error.
@@ -39,14 +41,14 @@ func Start(tb testing.TB, args ...string) *Gateway {
 // StartIn is Start by a program that executes its last arguments, for example a shell with a limit.
 func StartIn(tb testing.TB, wrapper []string, args ...string) *Gateway {
 	tb.Helper()
-	address := freeAddress(tb)
+	address := program.FreeAddress()
 	g := &Gateway{URL: "http://" + address}
 	if slices.Contains(args, "--tls-cert-file") {
 		g.URL = "https://" + address
 	}
 	g.command = append(slices.Clone(wrapper), Binary(tb), "serve", "--listen", address, "--log-level", "debug", "--log-format", "json")
 	if !slices.Contains(args, "--etcd-endpoints") && !slices.Contains(args, "--embedded-config") {
-		g.EtcdEndpoint = "http://" + freeAddress(tb)
+		g.EtcdEndpoint = "http://" + program.FreeAddress()
 		g.command = append(g.command, "--embedded-client-url", g.EtcdEndpoint, "--data-dir", filepath.Join(tb.TempDir(), "data"))
 	}
 	g.command = append(g.command, args...)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // KubeAPIServer is a kube-apiserver process. It grants an administrator everything, and runs without controllers.
@@ -35,7 +37,7 @@ func (s *KubeAPIServer) Restart(tb testing.TB) {
 // created the objects of every cluster. It ends with the test.
 func StartKubeAPIServer(tb testing.TB, endpoints string, args ...string) *KubeAPIServer {
 	tb.Helper()
-	program, address, authority, dir := Tool(tb, "kube-apiserver"), freeAddress(tb), NewAuthority(tb, "kube-apiserver"), tb.TempDir()
+	binary, address, authority, dir := Tool(tb, "kube-apiserver"), program.FreeAddress(), NewAuthority(tb, "kube-apiserver"), tb.TempDir()
 	server := &KubeAPIServer{URL: "https://" + address, Token: "administrator", TLS: &tls.Config{RootCAs: authority.Pool()}, CA: authority.PEM}
 	write := func(name string, content []byte) (path string) {
 		path = filepath.Join(dir, name)
@@ -47,7 +49,7 @@ func StartKubeAPIServer(tb testing.TB, endpoints string, args ...string) *KubeAP
 	pair := authority.Issue(tb, "localhost")
 	cert, key := write("tls.crt", pair.Cert), write("tls.key", pair.Key)
 	command := append([]string{
-		program, "--etcd-servers", endpoints,
+		binary, "--etcd-servers", endpoints,
 		"--bind-address", "127.0.0.1", "--secure-port", address[strings.LastIndexByte(address, ':')+1:],
 		"--advertise-address", "192.0.2.1", // because it refuses one of loopback; it is not used
 		"--tls-cert-file", cert, "--tls-private-key-file", key, "--cert-dir", dir,

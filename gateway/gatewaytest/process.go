@@ -2,10 +2,7 @@ package gatewaytest
 
 import (
 	"bytes"
-	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -167,28 +164,4 @@ func (l *lines) Write(data []byte) (int, error) {
 		l.first <- string(l.text[:end])
 	}
 	return len(data), nil
-}
-
-// usedPorts has the ports that freeAddress has returned in this process.
-var usedPorts sync.Map
-
-// freeAddress returns an unused address on loopback, which stays unused between two runs of a program: its port is below those that the
-// kernel chooses for port 0 and for outgoing connections.
-func freeAddress(tb testing.TB) string {
-	tb.Helper()
-	for range 1000 {
-		address := fmt.Sprintf("127.0.0.1:%d", 10_000+rand.N(20_000))
-		l, err := net.Listen("tcp", address)
-		if err != nil {
-			continue
-		}
-		if err := l.Close(); err != nil {
-			tb.Fatal(err)
-		}
-		if _, given := usedPorts.LoadOrStore(address, true); !given {
-			return address
-		}
-	}
-	tb.Fatal("no free port between 10000 and 30000")
-	return ""
 }

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // Prometheus is a Prometheus process that scrapes a gateway.
@@ -32,12 +34,12 @@ func LookPath(tb testing.TB, program, pkg string) string {
 // ends with the test.
 func StartPrometheus(tb testing.TB, gw *Gateway, rules string) *Prometheus {
 	tb.Helper()
-	program := LookPath(tb, "prometheus", "prometheus")
+	binary := LookPath(tb, "prometheus", "prometheus")
 	rules, err := filepath.Abs(rules)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	dir, address := tb.TempDir(), freeAddress(tb)
+	dir, address := tb.TempDir(), program.FreeAddress()
 	config := filepath.Join(dir, "prometheus.yaml")
 	text := fmt.Sprintf(`
 global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}
@@ -53,7 +55,7 @@ scrape_configs:
 	}
 	p := &Prometheus{URL: "http://" + address}
 	p.process = launch(tb, "prometheus at "+p.URL, filepath.Join(tb.ArtifactDir(), "prometheus.log"),
-		program, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
+		binary, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
 	Until(tb, "Prometheus is ready", func() bool {
 		response, err := client.Get(p.URL + "/-/ready") //nolint:noctx // on loopback; the program ends with the test
 		if err != nil {

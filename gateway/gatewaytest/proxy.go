@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // proxies are the proxies with a configuration in deploy, by its file.
@@ -46,14 +48,14 @@ func StartProxy(tb testing.TB, file string, first, second *Gateway, changes ...s
 	if !known {
 		tb.Fatalf("no proxy has %s", file)
 	}
-	program, err := exec.LookPath(p.program)
+	binary, err := exec.LookPath(p.program)
 	if err != nil {
-		program, err = exec.LookPath("/usr/sbin/" + p.program)
+		binary, err = exec.LookPath("/usr/sbin/" + p.program)
 	}
 	if err != nil {
 		tb.Skipf("%v: install Debian's %s to test deploy/%s", err, p.debian, file)
 	}
-	address := freeAddress(tb)
+	address := program.FreeAddress()
 	host := func(g *Gateway) string { return strings.TrimPrefix(g.URL, "http://") }
 	changes = append(slices.Clone(changes),
 		p.listen, fmt.Sprintf(p.listens, address), "gateway-1:8080", host(first), "gateway-2:8080", host(second))
@@ -69,7 +71,7 @@ func StartProxy(tb testing.TB, file string, first, second *Gateway, changes ...s
 		}
 		path = wrapper
 	}
-	command := append(append([]string{program}, p.args...), path)
+	command := append(append([]string{binary}, p.args...), path)
 	g := &Gateway{URL: "http://" + address, process: launch(tb, p.program, filepath.Join(dir, "log"), command...)}
 	Until(tb, p.program+" listening", func() bool {
 		select {

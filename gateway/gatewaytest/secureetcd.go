@@ -13,6 +13,8 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // SecureEtcd is an etcd with TLS, whose clients need a certificate of Clients. It is the embedded one of a gateway of its own.
@@ -29,7 +31,7 @@ type SecureEtcd struct {
 // StartSecureEtcd starts a SecureEtcd. It ends with the test.
 func StartSecureEtcd(tb testing.TB) *SecureEtcd {
 	tb.Helper()
-	e := &SecureEtcd{Endpoint: "https://" + freeAddress(tb), dir: tb.TempDir()}
+	e := &SecureEtcd{Endpoint: "https://" + program.FreeAddress(), dir: tb.TempDir()}
 	cert, key := e.Renew(tb, NewAuthority(tb, "servers"))
 	e.Trust(tb, NewAuthority(tb, "clients"))
 	config := fmt.Sprintf(`
