@@ -102,7 +102,7 @@ func (n *namespaces) finish(ctx context.Context, namespace *Object) (verdict, er
 
 // remove removes a namespace, and returns the sweep of the objects that were created before that.
 func (n *namespaces) remove(ctx context.Context, namespace *Object) (*sweep, error) {
-	revision, err := n.Store.Delete(ctx, namespace.Key, namespace.Revision)
+	revision, err := n.Store.Delete(ctx, n.Namespaces.Objects.Key("", namespace.Name), namespace.Revision)
 	if err != nil {
 		return nil, fmt.Errorf("remove namespace %s: %w", namespace.Name, err)
 	}

@@ -38,6 +38,8 @@ type Objects interface {
 	// Elsewhere reports whether etcd has the key of such an object in the layout of another program: an ownerReference may mean that
 	// object.
 	Elsewhere(ctx context.Context, namespace, name string) (bool, error)
+	// Key returns the key of an object in etcd.
+	Key(namespace, name string) string
 	// Count returns the number of objects in the watch cache.
 	Count() int
 	// Delete deletes an object as a client would, if it is still at its revision. The policy is not empty, so no default of a kind counts; because is for
@@ -48,13 +50,13 @@ type Objects interface {
 	// cannot be decoded.
 	Edit(ctx context.Context, namespace, name string, change func(metadata map[string]any) bool) error
 	// Watch calls each with the changes of the objects, beginning with the existing ones, until it fails or ctx ends. synced: the
-	// initial state ends with these changes.
+	// initial state ends with these changes. The changes and their objects are valid until each returns: Watch uses
+	// their memory again. The caller may keep the strings and the JSON of an object.
 	Watch(ctx context.Context, each func(changes []Change, synced bool)) error
 }
 
 // Object is one object at one revision.
 type Object struct {
-	Key       string // in etcd
 	Namespace string
 	Name      string
 	Created   etcdstore.Revision // zero: unknown, except in an object of List

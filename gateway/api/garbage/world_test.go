@@ -34,7 +34,7 @@ type things struct {
 	before     func(key string) (stop error) // called by Delete, if not nil
 }
 
-func (t *things) key(namespace, name string) string {
+func (t *things) Key(namespace, name string) string {
 	if t.namespaced {
 		return t.prefix + namespace + "/" + name
 	}
@@ -42,7 +42,7 @@ func (t *things) key(namespace, name string) string {
 }
 
 func (t *things) object(kv etcdstore.KV) *Object {
-	o := &Object{Key: kv.Key, Name: kv.Key[len(t.prefix):], Created: kv.Created, Revision: kv.Modified}
+	o := &Object{Name: kv.Key[len(t.prefix):], Created: kv.Created, Revision: kv.Modified}
 	if t.namespaced {
 		o.Namespace, o.Name, _ = strings.Cut(o.Name, "/")
 	}
@@ -60,7 +60,7 @@ func (t *things) Cached(ctx context.Context, namespace, name string) (*Object, e
 }
 
 func (t *things) Read(ctx context.Context, namespace, name string) (*Object, error) {
-	kv, _, err := t.store.Get(ctx, t.key(namespace, name))
+	kv, _, err := t.store.Get(ctx, t.Key(namespace, name))
 	if errors.Is(err, etcdstore.ErrNotFound) {
 		return nil, nil
 	}
@@ -73,9 +73,9 @@ func (t *things) Read(ctx context.Context, namespace, name string) (*Object, err
 func (t *things) List(ctx context.Context, namespace, after string, limit int) (Page, error) {
 	o := etcdstore.ListOptions{Limit: limit}
 	if after != "" {
-		o.After = t.key(namespace, after)
+		o.After = t.Key(namespace, after)
 	}
-	list, err := t.store.List(ctx, t.key(namespace, ""), o)
+	list, err := t.store.List(ctx, t.Key(namespace, ""), o)
 	var page Page
 	for _, kv := range list.KVs {
 		page.Objects = append(page.Objects, t.object(kv))
@@ -89,7 +89,7 @@ func (t *things) List(ctx context.Context, namespace, after string, limit int) (
 func (t *things) All(ctx context.Context, namespace string, _ etcdstore.Revision) (iter.Seq[*Object], error) {
 	prefix := t.prefix
 	if namespace != "" {
-		prefix = t.key(namespace, "")
+		prefix = t.Key(namespace, "")
 	}
 	list, err := t.store.List(ctx, prefix, etcdstore.ListOptions{})
 	return func(yield func(*Object) bool) {
@@ -115,19 +115,19 @@ func (t *things) Edit(ctx context.Context, namespace, name string, change func(m
 		return nil
 	}
 	if metadata["deletionTimestamp"] != nil && metadata["finalizers"] == nil {
-		_, err = t.store.Delete(ctx, o.Key, o.Revision)
+		_, err = t.store.Delete(ctx, t.Key(namespace, name), o.Revision)
 		return ignoreLost(err)
 	}
 	value, err := json.Marshal(document)
 	if err == nil {
-		_, err = t.store.Update(ctx, o.Key, value, o.Revision)
+		_, err = t.store.Update(ctx, t.Key(o.Namespace, o.Name), value, o.Revision)
 	}
 	return ignoreLost(err)
 }
 
 // Elsewhere looks for the keys of the kind in the layout of another program.
 func (t *things) Elsewhere(ctx context.Context, namespace, name string) (bool, error) {
-	_, _, err := t.store.Get(ctx, "/elsewhere"+t.key(namespace, name))
+	_, _, err := t.store.Get(ctx, "/elsewhere"+t.Key(namespace, name))
 	if errors.Is(err, etcdstore.ErrNotFound) {
 		return false, nil
 	}
@@ -148,7 +148,7 @@ func (t *things) Delete(ctx context.Context, o *Object, policy metav1.DeletionPr
 	}
 	t.deletes.Add(1)
 	if t.before != nil {
-		if err := t.before(o.Key); err != nil {
+		if err := t.before(t.Key(o.Namespace, o.Name)); err != nil {
 			return false, err
 		}
 	}
@@ -156,16 +156,16 @@ func (t *things) Delete(ctx context.Context, o *Object, policy metav1.DeletionPr
 	if f, ok := o.metadata(); ok && policy == metav1.DeletePropagationForeground {
 		marked := strings.Replace(string(o.JSON), `"metadata":{`,
 			`"metadata":{"deletionTimestamp":"2026-11-21T00:00:00Z","finalizers":["foregroundDeletion"],`, 1)
-		_, err = t.store.Update(ctx, o.Key, []byte(marked), o.Revision)
+		_, err = t.store.Update(ctx, t.Key(o.Namespace, o.Name), []byte(marked), o.Revision)
 		return false, ignoreLost(err)
 	} else if ok && len(f.Finalizers) > 0 {
 		if f.DeletionTimestamp == "" {
 			marked := strings.Replace(string(o.JSON), `"metadata":{`, `"metadata":{"deletionTimestamp":"2026-11-21T00:00:00Z",`, 1)
-			_, err = t.store.Update(ctx, o.Key, []byte(marked), o.Revision)
+			_, err = t.store.Update(ctx, t.Key(o.Namespace, o.Name), []byte(marked), o.Revision)
 		}
 		return false, ignoreLost(err)
 	}
-	_, err = t.store.Delete(ctx, o.Key, o.Revision)
+	_, err = t.store.Delete(ctx, t.Key(o.Namespace, o.Name), o.Revision)
 	return err == nil, ignoreLost(err)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -52,9 +53,9 @@ func (c *gcObjects) at(namespace, name string) catalog.Target {
 	return t
 }
 
-func (c *gcObjects) object(o *watchcache.Object, created etcdstore.Revision) *garbage.Object {
-	out := &garbage.Object{Namespace: o.Namespace(), Name: o.Name(), Created: created, Revision: o.Revision}
-	out.Key = c.target.Resource.Key(c.store.Prefix, resource.Scope{Namespace: out.Namespace, Name: out.Name})
+// objectOf returns an object as the collector sees it.
+func objectOf(o *watchcache.Object, created etcdstore.Revision) garbage.Object {
+	out := garbage.Object{Namespace: o.Namespace(), Name: o.Name(), Created: created, Revision: o.Revision}
 	if o.Invalid == nil {
 		out.JSON = o.JSON
 	}
@@ -64,19 +65,20 @@ func (c *gcObjects) object(o *watchcache.Object, created etcdstore.Revision) *ga
 func (c *gcObjects) Cached(ctx context.Context, namespace, name string) (*garbage.Object, error) {
 	t := c.at(namespace, name)
 	o, err := t.Cache.Get(ctx, t.Scope.Path(), 0)
-	return c.found(o, err)
+	return found(o, err)
 }
 
 func (c *gcObjects) Read(ctx context.Context, namespace, name string) (*garbage.Object, error) {
 	o, _, err := c.store.read(ctx, c.at(namespace, name))
-	return c.found(o, err)
+	return found(o, err)
 }
 
-func (c *gcObjects) found(o *watchcache.Object, err error) (*garbage.Object, error) {
+func found(o *watchcache.Object, err error) (*garbage.Object, error) {
 	if err != nil || o == nil {
 		return nil, err
 	}
-	return c.object(o, 0), nil
+	out := objectOf(o, 0)
+	return &out, nil
 }
 
 // List leaves out invalid keys, because they do not belong to the namespace.
@@ -94,7 +96,8 @@ func (c *gcObjects) List(ctx context.Context, namespace, after string, limit int
 	var page garbage.Page
 	for _, kv := range list.KVs {
 		if _, ok := t.Resource.Split(namespace + "/" + kv.Key[len(prefix):]); ok {
-			page.Objects = append(page.Objects, c.object(t.Cache.Decode(kv), kv.Created))
+			o := objectOf(t.Cache.Decode(kv), kv.Created)
+			page.Objects = append(page.Objects, &o)
 		}
 	}
 	if n := len(list.KVs); n > 0 && list.Remaining > 0 {
@@ -110,7 +113,8 @@ func (c *gcObjects) All(ctx context.Context, namespace string, atLeast etcdstore
 	}
 	return func(yield func(*garbage.Object) bool) {
 		for o := range list.Objects {
-			if !yield(c.object(o, 0)) {
+			out := objectOf(o, 0)
+			if !yield(&out) {
 				return
 			}
 		}
@@ -125,6 +129,10 @@ func (c *gcObjects) Elsewhere(ctx context.Context, namespace, name string) (bool
 		}
 	}
 	return false, nil
+}
+
+func (c *gcObjects) Key(namespace, name string) string {
+	return c.target.Resource.Key(c.store.Prefix, resource.Scope{Namespace: namespace, Name: name})
 }
 
 func (c *gcObjects) Count() int { return c.target.Cache.Stats().Objects }
@@ -176,14 +184,17 @@ func (c *gcObjects) Watch(ctx context.Context, each func([]garbage.Change, bool)
 		return err
 	}
 	defer w.Close()
+	var changes []garbage.Change // with their objects, the memory of each batch, because the initial state may be a million objects
+	var objects []garbage.Object
 	for {
 		batch, err := w.Next(ctx)
 		if err != nil {
 			return err
 		}
-		changes := make([]garbage.Change, len(batch.Changes))
+		changes, objects = changes[:0], slices.Grow(objects[:0], len(batch.Changes))
 		for i, change := range batch.Changes {
-			changes[i] = garbage.Change{Object: c.object(change.Object, 0), Gone: change.Type == encoding.Deleted}
+			objects = append(objects, objectOf(change.Object, 0))
+			changes = append(changes, garbage.Change{Object: &objects[i], Gone: change.Type == encoding.Deleted})
 		}
 		each(changes, batch.Synced)
 	}

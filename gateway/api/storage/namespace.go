@@ -31,7 +31,7 @@ func (s *Store) deleteNamespace(ctx context.Context, t catalog.Target, a *update
 		return object.JSON, nil
 	}
 	if !dryRun && !s.CollectedElsewhere {
-		removed, err := s.Collector.RemoveEmpty(ctx, &garbage.Object{Key: t.Key(s.Prefix), Name: t.Scope.Name, Revision: object.Revision, JSON: object.JSON})
+		removed, err := s.Collector.RemoveEmpty(ctx, &garbage.Object{Name: t.Scope.Name, Revision: object.Revision, JSON: object.JSON})
 		if removed || err != nil {
 			return nil, err
 		}
