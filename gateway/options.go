@@ -27,6 +27,7 @@ import (
 	"revtail/gateway/api/changes"
 	"revtail/gateway/api/informer"
 	"revtail/gateway/api/mount"
+	"revtail/gateway/api/servicecidrs"
 	"revtail/gateway/api/storage"
 	"revtail/gateway/api/upstream"
 	"revtail/gateway/claim"
@@ -137,12 +138,16 @@ func (o *Options) newStore(resources *catalog.Catalog, control *access.Control) 
 	if err != nil {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
-	return storage.New(storage.Config{
+	store := storage.New(storage.Config{
 		Etcd: o.Store, Prefix: o.Prefix, Claim: o.Claim, Catalog: resources, Logger: o.Logger, Audit: control.AuditOwn,
 		Admission: admission.New(admission.Config{Catalog: resources, Authorizer: control.Authorizer(), Logger: o.Logger, Controlled: o.ExternalGarbageCollector}),
 		Collect:   o.GarbageCollector, CollectedElsewhere: o.ExternalGarbageCollector, CollectLimit: o.GarbageCollectorLimit,
 		GracefulDeletion: o.GracefulDeletion || o.ExternalGarbageCollector, CreateNamespaces: o.CreateNamespaces, RequireNamespaces: o.RequireNamespaces, Addresses: allocator,
-	}), nil
+	})
+	if allocator != nil {
+		allocator.CreateIPAddresses(servicecidrs.Creator(store))
+	}
+	return store, nil
 }
 
 // newAddresses returns the allocator of the addresses of Services; nil: clients choose them.

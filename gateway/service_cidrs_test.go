@@ -21,14 +21,17 @@ const (
 // awaitParent waits until an IPAddress names a parent, as services/default/web; empty: until there is none.
 func (s *testServer) awaitParent(address, parent string) {
 	s.t.Helper()
-	await(s.t, "the parent "+parent+" of "+address, func() bool {
-		got := s.get(ipAddresses + "/" + address)
-		if got.code != http.StatusOK {
-			return parent == "" && got.code == http.StatusNotFound
-		}
-		ref, _, _ := unstructured.NestedStringMap(got.json(s.t), "spec", "parentRef")
-		return parent == ref["resource"]+"/"+ref["namespace"]+"/"+ref["name"]
-	})
+	await(s.t, "the parent "+parent+" of "+address, func() bool { return s.hasParent(address, parent) })
+}
+
+func (s *testServer) hasParent(address, parent string) bool {
+	s.t.Helper()
+	got := s.get(ipAddresses + "/" + address)
+	if got.code != http.StatusOK {
+		return parent == "" && got.code == http.StatusNotFound
+	}
+	ref, _, _ := unstructured.NestedStringMap(got.json(s.t), "spec", "parentRef")
+	return parent == ref["resource"]+"/"+ref["namespace"]+"/"+ref["name"]
 }
 
 // awaitReady waits until the condition Ready of a ServiceCIDR has a status and reason, as False/Terminating; empty: until there is no such ServiceCIDR.
@@ -77,7 +80,9 @@ func TestIPAddresses(t *testing.T) {
 	for i := range 3 {
 		name := fmt.Sprint("free", i)
 		ips, _ := addressesOf(s.must(http.StatusCreated, http.MethodPost, services, service(name, `"ports":[{"port":80}]`)))
-		s.awaitParent(ips[0], "services/default/"+name)
+		if !s.hasParent(ips[0], "services/default/"+name) { // before the Service's create was answered
+			t.Errorf("the IPAddress of %s: %s", name, s.get(ipAddresses+"/"+ips[0]).body)
+		}
 	}
 	if full := s.do(http.MethodPost, services, service("full", `"ports":[{"port":80}]`)); full.code != http.StatusInternalServerError || !strings.Contains(full.body, "range is full") {
 		t.Errorf("a Service beyond the range: %d %s", full.code, full.body)

@@ -32,7 +32,12 @@ type Allocator struct {
 	first    netip.Addr
 	pool     *pool
 	turn     chan struct{} // holds one while an allocation is made
+
+	createIPAddress CreateIPAddress // nil: package servicecidrs creates all of them later
 }
+
+// CreateIPAddress creates the IPAddress of a cluster IP that a Service has. It is no error that there is one.
+type CreateIPAddress func(ctx context.Context, address, namespace, service string) error
 
 // New returns an Allocator. The caller has checked that there are one or two ranges, of at least two addresses each, and node ports.
 func New(config Config) (*Allocator, error) {
@@ -48,6 +53,9 @@ func New(config Config) (*Allocator, error) {
 	a.services, err = kinds.NewServiceAllocator(ips, nodePorts(config.NodePorts, a.pool))
 	return a, err
 }
+
+// CreateIPAddresses makes the allocator create the IPAddresses of a Service before its write is answered. It is called before the first allocation.
+func (a *Allocator) CreateIPAddresses(create CreateIPAddress) { a.createIPAddress = create }
 
 // Ranges returns the ranges of cluster IPs that the gateway was given. There are none on a nil Allocator.
 func (a *Allocator) Ranges() []netip.Prefix {
@@ -86,7 +94,33 @@ func (a *Allocator) allocate(ctx context.Context, object map[string]any, do func
 	if len(a.pool.reserved) == 0 { // nor has another request reserved any
 		return func(etcdstore.Revision, error) {}, nil
 	}
-	return func(written etcdstore.Revision, err error) { a.finish(object, ended, written, err) }, nil
+	reserved := a.pool.reservedOf(object)
+	return func(written etcdstore.Revision, err error) {
+		if err == nil && written > 0 { // it was not a dry run
+			a.createIPAddresses(object, reserved)
+		}
+		a.finish(object, ended, written, err)
+	}, nil
+}
+
+// createIPAddresses creates the IPAddresses of new cluster IPs of a Service. Package servicecidrs creates those for which that fails.
+func (a *Allocator) createIPAddresses(object map[string]any, reserved []string) {
+	if a.createIPAddress == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), finishTimeout) //nolint:forbidigo // the request may have ended
+	defer cancel()
+	metadata, _ := object["metadata"].(map[string]any)
+	namespace, _ := metadata["namespace"].(string)
+	name, _ := metadata["name"].(string)
+	for _, address := range reserved {
+		if _, err := netip.ParseAddr(address); err != nil { // a port
+			continue
+		}
+		if err := a.createIPAddress(ctx, address, namespace, name); err != nil {
+			a.pool.config.Logger.Debug("an IPAddress is created later", "name", address, "error", err)
+		}
+	}
 }
 
 // finishTimeout bounds the end of reservations, which end by themselves later.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"time"
 
@@ -155,6 +156,14 @@ func (p *pool) end(addresses []string, written etcdstore.Revision) error {
 	defer cancel()
 	_, err := p.config.Store.Transact(ctx, later)
 	return err
+}
+
+// reservedOf returns the addresses of a Service that are reserved.
+func (p *pool) reservedOf(object map[string]any) []string {
+	return slices.DeleteFunc(addressesOf(specOf(object)), func(address string) bool {
+		_, ok := p.reserved[address]
+		return !ok
+	})
 }
 
 // release ends the reservation of an address that no Service gets.

@@ -35,7 +35,7 @@ func Run(ctx context.Context, store *storage.Store) {
 	}
 	c := &controller{
 		store: store, services: reconcile.Of(store, corev1.SchemeGroupVersion.WithResource("services")).Cache.Cache,
-		ipAddresses:  reconcile.Of(store, networkingv1.SchemeGroupVersion.WithResource("ipaddresses")),
+		ipAddresses:  ipAddresses(store),
 		serviceCIDRs: reconcile.Of(store, networkingv1.SchemeGroupVersion.WithResource("servicecidrs")),
 	}
 	loop := reconcile.Loop{
@@ -43,6 +43,10 @@ func Run(ctx context.Context, store *storage.Store) {
 		Sync:   c.sync, Logger: store.Logger, What: "IPAddresses and ServiceCIDRs",
 	}
 	loop.Run(ctx)
+}
+
+func ipAddresses(store *storage.Store) reconcile.Objects {
+	return reconcile.Of(store, networkingv1.SchemeGroupVersion.WithResource("ipaddresses"))
 }
 
 // sync makes all objects what they should be, and returns the time after which it wants to be called again.

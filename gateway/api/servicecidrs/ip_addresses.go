@@ -14,6 +14,8 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/gateway/api/addresses"
+	"revtail/gateway/api/reconcile"
+	"revtail/gateway/api/storage"
 	"revtail/gateway/watchcache"
 )
 
@@ -79,7 +81,7 @@ func (c *controller) syncIPAddresses(ctx context.Context) error {
 		}
 	}
 	for _, address := range slices.Sorted(maps.Keys(holders)) {
-		failed = append(failed, c.create(ctx, address, holders[address][0]))
+		failed = append(failed, create(ctx, c.ipAddresses, address, holders[address][0]))
 	}
 	return errors.Join(failed...)
 }
@@ -99,9 +101,16 @@ func (c *controller) holders(ctx context.Context, atLeast etcdstore.Revision) (m
 	return out, nil
 }
 
+// Creator returns the function that creates an IPAddress.
+func Creator(store *storage.Store) addresses.CreateIPAddress {
+	return func(ctx context.Context, address, namespace, name string) error {
+		return create(ctx, ipAddresses(store), address, service{namespace, name})
+	}
+}
+
 // create creates the IPAddress of a Service. It is no error that there is one.
-func (c *controller) create(ctx context.Context, address string, of service) error {
-	return c.ipAddresses.Create(ctx, &networkingv1.IPAddress{
+func create(ctx context.Context, objects reconcile.Objects, address string, of service) error {
+	return objects.Create(ctx, &networkingv1.IPAddress{
 		ObjectMeta: metav1.ObjectMeta{Name: address, Labels: map[string]string{networkingv1.LabelIPAddressFamily: family(address), networkingv1.LabelManagedBy: addresses.ManagedBy}},
 		Spec:       networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{Resource: "services", Namespace: of.namespace, Name: of.name}},
 	})
