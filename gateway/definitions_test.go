@@ -1,17 +1,23 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
+	"revtail/gateway/claim"
 )
 
 const widgetsDefinition = `
@@ -305,6 +311,32 @@ func TestDefinitionOfAnotherProgram(t *testing.T) {
 	}
 	s.established("widgets.example.com")
 	s.must(http.StatusCreated, http.MethodPost, widgets, widget("one", `{}`))
+}
+
+// A definition that is the first write of all has its status at once, though its event comes before its write has returned.
+func TestDefinitionThatIsTheFirstWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := lateStore{memory.New()}
+		owner, err := claim.Open(t.Context(), claim.Config{Store: store, Prefix: "/registry", Logger: slog.New(slog.DiscardHandler)})
+		if err != nil || owner.State().Owner != claim.Unclaimed {
+			t.Fatalf("the data is %+v (%v)", owner.State(), err)
+		}
+		b := newBubbleWith(t, Options{Store: store, Claim: owner})
+		b.must(http.StatusCreated, http.MethodPost, crds, asJSON(t, widgetsDefinition))
+		synctest.Wait()
+		if got := b.do(http.MethodGet, crds+"/widgets.example.com", ""); !strings.Contains(got.body, `"type":"Established"`) {
+			t.Errorf("the definition has no status: %s", got.body)
+		}
+	})
+}
+
+// lateStore answers a transaction some time after its events.
+type lateStore struct{ *memory.Store }
+
+func (s lateStore) Transact(ctx context.Context, txn etcdstore.Txn) (etcdstore.TxnResult, error) {
+	result, err := s.Store.Transact(ctx, txn)
+	<-time.After(100 * time.Millisecond)
+	return result, err
 }
 
 func TestDefinitionsAreServedAfterARestart(t *testing.T) {

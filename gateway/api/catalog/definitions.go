@@ -149,8 +149,8 @@ func (d *definitions) sync(ctx context.Context) {
 	if !d.again && !d.catalog.Complete() {
 		close(d.catalog.defined)
 	}
-	if state := d.catalog.Claim.State(); state.Owner != claim.Own || state.File != "" {
-		d.again = d.again || state.Owner == claim.Unclaimed && state.File == "" // the rest follows when the data is revtail's own
+	if state := d.claimState(ctx); state.Owner != claim.Own || state.File != "" {
+		d.again = d.again || isUnclaimed(state) // the rest follows when the data is revtail's own
 		return
 	}
 	for _, definition := range list {
@@ -167,6 +167,19 @@ func (d *definitions) sync(ctx context.Context) {
 		}
 	}
 }
+
+// claimState returns the state of the claim. If a definition is the first write of all, its event may come before the claim knows of the write, and
+// claimState waits for that.
+func (d *definitions) claimState(ctx context.Context) claim.State {
+	if isUnclaimed(d.catalog.Claim.State()) && len(d.known) > 0 {
+		bounded, cancel := context.WithTimeout(ctx, retryDefinitions)
+		defer cancel()
+		_ = d.catalog.Claim.WaitOwned(bounded) // the state says it too
+	}
+	return d.catalog.Claim.State()
+}
+
+func isUnclaimed(state claim.State) bool { return state.Owner == claim.Unclaimed && state.File == "" }
 
 // apply serves the definitions that may have their names, and returns those that are not used any more. A definition with the same
 // spec keeps its caches and their watches. The old spec of a changed definition is served until the caches of the new one are filled, and
