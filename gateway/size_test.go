@@ -22,10 +22,10 @@ const (
 // limits are the limits of exceptional packages.
 var limits = map[string]struct{ files, lines int }{
 	"etcdstore":           {files: maxPackageFiles, lines: 2150},
-	"etcdstore/journal":   {files: maxPackageFiles + 8, lines: 3700},
+	"etcdstore/journal":   {files: maxPackageFiles + 8, lines: 3800},
 	"gateway":             {files: 12, lines: 900},
 	"gateway/api/storage": {files: maxPackageFiles, lines: 2080},
-	"gateway/watchcache":  {files: maxPackageFiles + 5, lines: 4100},
+	"gateway/watchcache":  {files: maxPackageFiles + 5, lines: 4200},
 }
 
 // maxServerFields keeps Server small: its fields are the parts that New connects.

@@ -14,11 +14,19 @@ import (
 // statePage is how many keys are read from etcd at a time.
 const statePage = 500
 
-// Begin reads the present state of the range from etcd, from which on events can be added. A range that has begun before gets a gap, and one that has
-// not begins where the ended ranges of its keys end, if etcd has that revision still. The error is one of the store or of the database; etcd may have
-// compacted the state meanwhile, and the caller tries again.
+// compactedTimeout bounds the wait for the error of a watch of a compacted revision. There is none if the etcd has become another one.
+const compactedTimeout = 10 * time.Second
+
+// Begin reads the state of the range from etcd from which on events can be added. A range that has begun before, and whose newest revision etcd has
+// compacted, goes on at the oldest revision that etcd has after it, and gets a gap until there. One that has not begun before begins where the ended
+// ranges of its keys end, if etcd has that revision still, and otherwise at the present revision. The error is ErrOtherHistory, or one of the store or
+// of the database; etcd may have compacted the state meanwhile, and the caller tries again.
 func (w *Writer) Begin(ctx context.Context, store etcdstore.Store) error {
-	if at := w.journal.successor(store.History(), w.current.Prefix); at > 0 && w.current.Through == 0 {
+	at, err := w.beginning(ctx, store)
+	if err != nil {
+		return err
+	}
+	if at > 0 {
 		err := w.begin(ctx, store, at)
 		if err == nil || !isCompacted(err) && !errors.As(err, new(*etcdstore.FutureError)) {
 			return err
@@ -27,10 +35,35 @@ func (w *Writer) Begin(ctx context.Context, store etcdstore.Store) error {
 	return w.begin(ctx, store, 0)
 }
 
+// beginning returns the revision at which Begin reads the state first; zero: the present one.
+func (w *Writer) beginning(ctx context.Context, store etcdstore.Store) (etcdstore.Revision, error) {
+	through := w.current.Through
+	if through == 0 {
+		return w.journal.successor(store.History(), w.current.Prefix), nil
+	}
+	_, err := store.List(ctx, w.current.Prefix, etcdstore.ListOptions{At: through + 1, Limit: 1, KeysOnly: true})
+	if !isCompacted(err) {
+		return through + 1, nil // an error is that of the read at this revision, too
+	}
+	ctx, cancel := context.WithTimeout(ctx, compactedTimeout)
+	defer cancel()
+	watch := store.Watch(ctx, w.current.Prefix, etcdstore.WatchOptions{After: through}) // its error has the oldest revision
+	defer func() { _ = watch.Close() }()
+	_, err = watch.Next(ctx)
+	if compacted, ok := errors.AsType[*etcdstore.CompactedError](err); ok {
+		return compacted.Compacted, nil
+	}
+	return 0, err
+}
+
 // begin is Begin with the state at a revision; zero: the present one.
 func (w *Writer) begin(ctx context.Context, store etcdstore.Store, at etcdstore.Revision) (err error) {
 	defer w.forgetAfter(&err)
+	if err := w.startBegin(); err != nil {
+		return err
+	}
 	next, gap := w.current, Gap{After: w.current.Through}
+	next.Beginning = false
 	r, err := w.journal.newReader(w.current.Number)
 	if err != nil {
 		return err
@@ -77,10 +110,15 @@ func (w *Writer) addState(r *reader, page etcdstore.Page, after string, last boo
 		kv := &page.KVs[i]
 		present[kv.Key] = true
 		f, err := r.find(kv.Key, newest)
-		if err == nil && (f == nil || f.revision < kv.Modified) {
-			err = w.set(b, kv.Key, kv.Modified, kv)
+		switch {
+		case err != nil:
+			return err
+		case f != nil && f.revision == kv.Modified:
+			continue
+		case kv.Modified <= w.current.Through: // the etcd was restored after it was compared
+			return fmt.Errorf("%w: %q was written at revision %d", ErrOtherHistory, kv.Key, kv.Modified)
 		}
-		if err != nil {
+		if err := w.set(b, kv.Key, kv.Modified, kv); err != nil {
 			return err
 		}
 	}
@@ -109,12 +147,69 @@ func (w *Writer) addState(r *reader, page etcdstore.Page, after string, last boo
 	return nil
 }
 
+// startBegin notes that states after the range are written.
+func (w *Writer) startBegin() error {
+	if err := w.discardBegin(); err != nil || w.current.Through == 0 {
+		return err
+	}
+	next := w.current
+	next.Beginning = true
+	b := w.journal.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	return w.commit(b, next, pebble.Sync)
+}
+
+// discardBegin deletes what a Begin that failed has written: the next one can be at an earlier revision, or of another history.
+func (w *Writer) discardBegin() error {
+	next := w.current
+	if next.Through > 0 && !next.Beginning {
+		return nil
+	}
+	r, err := w.journal.newReader(next.Number)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	b := w.journal.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	for key, err := range r.keys("", etcdstore.ListOptions{}) {
+		if err == nil {
+			err = w.deleteAfter(b, r, key, next.Through)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if next.Through == 0 { // the range is not written before it begins
+		return b.Commit(pebble.NoSync)
+	}
+	next.Beginning = false
+	return w.commit(b, next, pebble.Sync)
+}
+
+// deleteAfter deletes the states of a key after a revision.
+func (w *Writer) deleteAfter(b *pebble.Batch, r *reader, key string, through etcdstore.Revision) error {
+	f, err := r.find(key, newest)
+	for ; err == nil && f != nil && f.revision > through; f, err = r.find(key, f.revision-1) {
+		if err := b.Delete(stateKey(w.current.Number, key, f.revision), nil); err != nil {
+			return err
+		}
+	}
+	if err == nil && f == nil { // no entry is left of the key
+		return b.Delete(indexKey(w.current.Number, key), nil)
+	}
+	return err
+}
+
 // ErrOtherHistory says that the etcd has another history than the range: it was restored from a backup, or replaced.
 var ErrOtherHistory = errors.New("etcd has another history than the journal")
 
 // Verify compares the range with the etcd at the newest revision of the range. The error is ErrOtherHistory, or one of the store; a
 // *etcdstore.CompactedError says that this revision can no longer be compared.
 func (w *Writer) Verify(ctx context.Context, store etcdstore.Store) error {
+	if err := w.discardBegin(); err != nil {
+		return err
+	}
 	revision, err := store.Revision(ctx)
 	switch {
 	case err != nil:

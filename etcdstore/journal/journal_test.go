@@ -120,9 +120,14 @@ func (w *world) record() {
 	}
 }
 
+// begin begins the range, or goes on with it after everything was compacted.
 func (w *world) begin() {
 	w.t.Helper()
-	if err := w.writer.Begin(w.t.Context(), w.Store); err != nil {
+	revision, err := w.Revision(w.t.Context())
+	if err == nil {
+		err = w.writer.Begin(w.t.Context(), &compacted{Store: w.Store, oldest: revision})
+	}
+	if err != nil {
 		w.t.Fatal(err)
 	}
 }

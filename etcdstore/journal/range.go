@@ -25,6 +25,8 @@ type Range struct {
 	Indexed bool               `json:"indexed,omitempty"` // it has an index of keys: those of an earlier version have none
 	Former  bool               `json:"former,omitempty"`  // the etcd has another history now: nothing is added or read
 	Ended   bool               `json:"ended,omitempty"`   // the prefix is no longer recorded: nothing is added
+	// Beginning says that states after Through are written, or were, by a Begin that failed.
+	Beginning bool `json:"beginning,omitempty"`
 }
 
 // Gap is a part of the history that the journal lacks: etcd compacted the events after After before they arrived. The state at Until is

@@ -41,11 +41,17 @@ func TestRejoin(t *testing.T) {
 				w.write(10)
 			}
 			w.write(25)
-			if err := w.writer.Rejoin(t.Context(), w.Store); err != nil {
+			w.random = rand.New(rand.NewPCG(7, 8)) //nolint:gosec // repeatable
+			oldest, err := w.Revision(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.write(25)
+			if err := w.writer.Rejoin(t.Context(), &compacted{Store: w.Store, oldest: oldest}); err != nil {
 				t.Fatal(err)
 			}
 			now := w.writer.Range()
-			if len(now.Gaps) != 1 || now.Gaps[0].After > was.Through || now.Gaps[0].After < was.Oldest || now.Oldest != was.Oldest {
+			if len(now.Gaps) != 1 || now.Gaps[0].Until != oldest || now.Gaps[0].After > was.Through || now.Gaps[0].After < was.Oldest || now.Oldest != was.Oldest {
 				t.Fatalf("%+v, before %+v", now, was)
 			}
 			w.write(30)
