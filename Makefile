@@ -41,9 +41,9 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(strip $(shell go env GOFLAGS) -trimpath -vet=off)
 
 # The packages that `make race-quick` runs: all below these folders, and those that start goroutines, themselves or in their tests. The packages
-# of gatewaytest start whole gateways, and belong to `make race`.
+# of gatewaytest, and the scripts of cmd/revtail, start whole gateways, and belong to `make race`.
 CONCURRENT := cmd/revtail/client cmd/revtail/serve etcdstore gateway/access gateway/keys gateway/metrics gateway/middleware gateway/netio gateway/watch gateway/watchcache
-GOROUTINES  = $$(grep -rlE --include='*.go' --exclude-dir=gatewaytest 'go func|\.Go\(' cmd encoding etcdstore gateway | xargs -n 1 dirname | sort -u)
+GOROUTINES  = $$(grep -rlE --include='*.go' --exclude-dir=gatewaytest 'go func|\.Go\(' cmd encoding etcdstore gateway | xargs -n 1 dirname | grep -vx cmd/revtail | sort -u)
 
 .PHONY: help build run test race race-quick e2e cluster foreign conformance conformance-kubernetes conformance-kubernetes-quick envtest robustness robustness-long soak abuse console fuzz bench bench-quick bench-diff bench-growth bench-watchers bench-kubernetes bench-history bench-databases microbench typecheck lint vuln fix cover manifests image release release-test compose-test control-plane-test systemd-test ci clean tools
 
@@ -64,7 +64,7 @@ race: ## Run them again under the race detector (needs a C compiler)
 	go test -race -short -parallel 4 -timeout 20m $(PKG)
 
 race-quick: export CGO_ENABLED := 1
-race-quick: ## The same for the packages that have goroutines of their own, without those of gatewaytest
+race-quick: ## The same for the packages that have goroutines of their own, without those that start whole gateways
 	go test -race -short -parallel 4 -timeout 20m $(CONCURRENT:%=./%/...) $$(printf './%s ' $(GOROUTINES))
 
 e2e: $(TOOLS)/etcd $(TOOLS)/kube-apiserver $(TOOLS)/kubectl-debian $(TOOLS)/helm $(TOOLS)/definitions ## Run unmodified clients against the gateway: informers, etcdctl, kubectl, Kubernetes' controllers, helm
@@ -105,7 +105,7 @@ soak: $(TOOLS)/etcd ## Run two gateways on three etcds under load for an hour, a
 	mkdir -p bin/soak && cd $(SOAK) && REVTAIL_TOOLS=$(TOOLS) go test -count=1 -timeout 0 -run TestSoak \
 		-artifacts -outputdir $(CURDIR)/bin/soak -args -out $(CURDIR)/bin/soak -for 1h $(ARGS)
 
-abuse: ## Attack the program as a user who means harm, and print what each attack costs the attacker and the others
+abuse: $(TOOLS)/etcd ## Attack the program as a user who means harm, and print what each attack costs the attacker and the others
 	cd gateway/gatewaytest/abuse && go test -count=1 -timeout 10m -run TestAttacks $(ARGS) -args -attack
 	cd gateway/gatewaytest && go test -count=1 -timeout 10m -v -run 'TestStrangersFillNoMemory|TestKeyUpdatesOfStrangers' -args -attack | grep -v '^=== '
 
