@@ -1,6 +1,7 @@
 package etcdstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,17 +21,17 @@ import (
 // Scanner is a Store that reads many keys at less cost than List does in pages.
 type Scanner interface {
 	// Scan is the function of the same name.
-	Scan(ctx context.Context, prefix string) iter.Seq2[Page, error]
+	Scan(ctx context.Context, prefix string, at Revision) iter.Seq2[Page, error]
 }
 
-// Scan reads the keys that begin with prefix in pages: in byte order, all at the revision of the first page, which is the newest one. There is at
-// least one page, and its consumer may call Page.Release. An error ends it: *CompactedError if the store compacts the revision meanwhile. From a
-// store that is no Scanner it reads pages of ScanKeys keys with List.
-func Scan(ctx context.Context, store Store, prefix string) iter.Seq2[Page, error] {
+// Scan reads the keys that begin with prefix in pages: in byte order, all as of one revision; zero: the newest one. There is at
+// least one page, and its consumer may call Page.Release. An error ends it, those of List among them: *CompactedError also if the store compacts the
+// revision meanwhile. From a store that is no Scanner it reads pages of ScanKeys keys with List.
+func Scan(ctx context.Context, store Store, prefix string, at Revision) iter.Seq2[Page, error] {
 	if scanner, ok := store.(Scanner); ok {
-		return scanner.Scan(ctx, prefix)
+		return scanner.Scan(ctx, prefix, at)
 	}
-	return scanPages(ctx, store, prefix, ListOptions{Limit: ScanKeys})
+	return scanPages(ctx, store, prefix, ListOptions{Limit: ScanKeys, At: at})
 }
 
 // ScanKeys is how many keys a page of a Scan has that is read with List: some megabytes of usual objects.
@@ -51,9 +52,9 @@ func scanPages(ctx context.Context, store Store, prefix string, o ListOptions) i
 
 // Scan implements Scanner. It counts the keys, and reads them with one stream of etcd, because a page of a list costs etcd a look at all keys
 // after it. A stream that breaks is continued after its last key.
-func (e *Etcd) Scan(ctx context.Context, prefix string) iter.Seq2[Page, error] {
+func (e *Etcd) Scan(ctx context.Context, prefix string, at Revision) iter.Seq2[Page, error] {
 	return func(yield func(Page, error) bool) {
-		s := &scan{etcd: e, prefix: prefix, yield: yield}
+		s := &scan{etcd: e, prefix: prefix, revision: at, yield: yield}
 		if err := s.run(ctx); err != nil && !s.stopped {
 			yield(Page{}, fmt.Errorf("scan %q: %w", prefix, err))
 		}
@@ -67,20 +68,20 @@ type scan struct {
 	yield   func(Page, error) bool
 	stopped bool // yield wants no more
 
-	revision  Revision
-	after     string // the last key
-	remaining int64  // keys after it
+	revision  Revision // zero: not known yet
+	after     string   // the last key
+	remaining int64    // keys after it
 }
 
 func (s *scan) run(ctx context.Context) error {
 	if err := check("prefix", s.prefix); err != nil {
 		return err
 	}
-	count, err := s.etcd.read(ctx, &pb.RangeRequest{Key: []byte(s.prefix), RangeEnd: rangeEnd(s.prefix, false), CountOnly: true})
+	count, err := s.etcd.read(ctx, &pb.RangeRequest{Key: []byte(s.prefix), RangeEnd: rangeEnd(s.prefix, false), Revision: int64(s.revision), CountOnly: true})
 	if err != nil {
 		return err
 	}
-	s.revision, s.remaining = Revision(count.Header.Revision), count.Count
+	s.revision, s.remaining = cmp.Or(s.revision, Revision(count.Header.Revision)), count.Count
 	if s.remaining == 0 {
 		s.yield(Page{Revision: s.revision}, nil)
 		return nil

@@ -20,7 +20,7 @@ import (
 // scanKeys returns the keys of a scan and its error, and checks that its pages are of one revision and count the remaining keys.
 func scanKeys(t *testing.T, s etcdstore.Store, prefix string, want int) (keys []string, revision etcdstore.Revision, err error) {
 	t.Helper()
-	for page, err := range etcdstore.Scan(t.Context(), s, prefix) {
+	for page, err := range etcdstore.Scan(t.Context(), s, prefix, 0) {
 		if err != nil {
 			return keys, revision, err
 		}
@@ -131,7 +131,7 @@ func TestScanOfBrokenStreams(t *testing.T) {
 
 // A consumer that stops frees the stream: the leak test of the package sees to that.
 func TestScanStops(t *testing.T) {
-	for page, err := range etcdstore.Scan(t.Context(), open(t, streamed().serve(t)), "/a/") {
+	for page, err := range etcdstore.Scan(t.Context(), open(t, streamed().serve(t)), "/a/", 0) {
 		if err != nil || len(page.KVs) == 0 {
 			t.Errorf("the first page has %d keys: %v", len(page.KVs), err)
 		}
@@ -159,7 +159,7 @@ func TestScanIsOfOneRevision(t *testing.T) {
 				t.Fatal(err)
 			}
 			seen := 0
-			for page, err := range etcdstore.Scan(t.Context(), e, prefix) {
+			for page, err := range etcdstore.Scan(t.Context(), e, prefix, 0) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -200,7 +200,7 @@ func TestScanOfCompactedRevision(t *testing.T) {
 		}
 	}
 	var failed error
-	for page, err := range etcdstore.Scan(t.Context(), e, "/a/") {
+	for page, err := range etcdstore.Scan(t.Context(), e, "/a/", 0) {
 		failed = err
 		if len(page.KVs) == 0 || page.KVs[0].Key != "/a/000" {
 			continue

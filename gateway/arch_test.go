@@ -141,10 +141,11 @@ var mayImport = map[string][]string{
 	"gateway/watch":                   {"encoding", "etcdstore", "gateway/access", "gateway/access/cputime", "gateway/access/flowcontrol", "gateway/http/request", "gateway/http/response", "gateway/http/status", "gateway/metrics", "gateway/netio/buffer", "gateway/netio/socket", "gateway/watch/transport", "gateway/watchcache"},
 	"gateway/watch/eventloop":         {"etcdstore", "gateway/http/response", "gateway/http/status", "gateway/metrics", "gateway/netio/http2", "gateway/netio/socket", "gateway/watch", "gateway/watch/transport", "gateway/watchcache", "gateway/watchcache/filter"},
 	"gateway/watch/transport":         {"gateway/access/cputime", "gateway/http/request", "gateway/http/response", "gateway/http/status", "gateway/netio/buffer", "gateway/netio/http2", "gateway/netio/socket"},
-	"gateway/watchcache":              {"encoding", "etcdstore", "gateway/access/cputime", "gateway/watchcache/filter", "gateway/watchcache/history", "gateway/watchcache/selector"},
+	"gateway/watchcache":              {"encoding", "etcdstore", "gateway/access/cputime", "gateway/watchcache/filter", "gateway/watchcache/history", "gateway/watchcache/selector", "gateway/watchcache/snapshots"},
 	"gateway/watchcache/filter":       {"encoding", "encoding/jsontext", "encoding/projection"},
 	"gateway/watchcache/history":      {"etcdstore"},
 	"gateway/watchcache/selector":     {"encoding/jsontext"},
+	"gateway/watchcache/snapshots":    {},
 }
 
 // soleImporters are the outside dependencies that one package alone may import.

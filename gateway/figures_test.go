@@ -95,8 +95,15 @@ func TestHistoryIsCounted(t *testing.T) {
 		}
 	}
 	const lists = `revtail_history_lists_total{resource="configmaps"}`
+	const kept = `revtail_cache_snapshots{resource="configmaps"}`
+	if n := s.figure(kept); n != 0 {
+		t.Errorf("%v past states before the first list, want none", n)
+	}
 	list()
 	list() // the state is cached for a while
+	if n := s.figure(kept); n != 1 {
+		t.Errorf("%v past states, want 1", n)
+	}
 	if n := s.figure(lists); n != 1 {
 		t.Errorf("%v lists from history, want 1", n)
 	}

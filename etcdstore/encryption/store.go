@@ -65,9 +65,9 @@ func (s *Store) List(ctx context.Context, prefix string, o etcdstore.ListOptions
 }
 
 // Scan implements etcdstore.Scanner.
-func (s *Store) Scan(ctx context.Context, prefix string) iter.Seq2[etcdstore.Page, error] {
+func (s *Store) Scan(ctx context.Context, prefix string, at etcdstore.Revision) iter.Seq2[etcdstore.Page, error] {
 	return func(yield func(etcdstore.Page, error) bool) {
-		for page, err := range etcdstore.Scan(ctx, s.config.Store, prefix) {
+		for page, err := range etcdstore.Scan(ctx, s.config.Store, prefix, at) {
 			if err == nil {
 				page, err = s.decryptPage(ctx, page)
 			}

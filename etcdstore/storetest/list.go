@@ -72,7 +72,7 @@ var listTests = map[string]func(*fixture){
 		want := f.fill(7)
 		f.update(want[0], "changed", f.revision()-6)
 		list, seen := f.list(etcdstore.ListOptions{}), etcdstore.Page{Revision: f.revision()}
-		for page, err := range etcdstore.Scan(f.ctx(), f.Backend, f.prefix) {
+		for page, err := range etcdstore.Scan(f.ctx(), f.Backend, f.prefix, 0) {
 			if err != nil {
 				f.Fatal(err)
 			}
@@ -81,6 +81,26 @@ var listTests = map[string]func(*fixture){
 			f.equal("revision", seen.Revision, page.Revision)
 		}
 		f.equal("scan", list, seen)
+	},
+	"scan-past": func(f *fixture) {
+		names := f.fill(7)
+		at := f.revision()
+		want := f.list(etcdstore.ListOptions{})
+		f.update(names[0], "changed", at-6)
+		f.create("z", "later")
+		got := etcdstore.Page{Revision: at}
+		for page, err := range etcdstore.Scan(f.ctx(), f.Backend, f.prefix, at) {
+			if err != nil {
+				f.Fatal(err)
+			}
+			got.KVs = append(got.KVs, page.KVs...)
+			f.equal("revision", at, page.Revision)
+		}
+		f.equal("scan", want, got)
+		f.compact(f.revision())
+		for _, err := range etcdstore.Scan(f.ctx(), f.Backend, f.prefix, at) {
+			f.wantCompacted("after a compaction", err, at, f.revision())
+		}
 	},
 	"keys-only": func(f *fixture) {
 		created := f.create("a", "1")

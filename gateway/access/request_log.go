@@ -114,7 +114,7 @@ func (l *RequestLog) Detach() {
 	}
 }
 
-// SetError sets the error with which a detached request ends.
+// SetError sets the error with which a request ends whose header was sent.
 func (l *RequestLog) SetError(why error) {
 	if l != nil {
 		l.status = int(status.Of(why).Code)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -121,30 +122,26 @@ func listMemory(r *http.Request, list *watchcache.List, servable bool) int64 {
 }
 
 // writeList writes a list, as it is read from the cache, in the representation that the client asks for. The account of its query pays for
-// what is not copied.
+// what is not copied. If the client is so slow that the state takes too much memory, the response breaks.
 func (h *Handler) writeList(w http.ResponseWriter, r *http.Request, t catalog.Target, f response.Representation, list *watchcache.List) {
 	meta := encoding.ListMeta{ResourceVersion: int64(list.Revision), RemainingItemCount: list.Remaining, Continue: storage.NextPage(t, list)}
 	shown, written := f.View(t.Resource), f.Format(r)
 	w.Header().Set("Content-Type", written.ContentType())
 	p := response.NewBody(w, r, http.StatusOK, h.Responder.Compressors)
 	defer p.Finish()
+	if list.Text == nil || list.Size > smallResponse {
+		list.Hold()
+		defer list.Release()
+	}
 	if list.Text != nil && response.ServableFromCache(shown, written) {
 		p.WriteList(response.NewCachedList(shown.ListHead(meta), list, socket.WriteTimeout), r)
-		return
+	} else {
+		p.WriteItems(written, shown.ListHead(meta), list, h.Forms.Items(t.Resource, f, shown))
 	}
-	p.Bytes = written.AppendHead(p.Bytes, shown.ListHead(meta))
-	item := h.Forms.Items(t.Resource, f, shown)
-	empty, turn := true, list.Account.Turn()
-	for object := range list.Objects {
-		_ = turn.Continue() // a list that has begun goes on: its time is limited
-		p.Bytes = written.AppendItem(p.Bytes, item(object), empty)
-		turn.End() // before a write, which waits for the client
-		empty = false
-		if p.FlushLarge() != nil {
-			return
-		}
+	if slow, ok := errors.AsType[*watchcache.SlowReaderError](p.Err()); ok {
+		access.RequestLogOf(r).SetError(slow)
+		panic(http.ErrAbortHandler) // the client must not take the list for complete
 	}
-	p.Bytes = written.AppendTail(p.Bytes, empty)
 }
 
 // respondObject writes an object in the representation that the client asks for.

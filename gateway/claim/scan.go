@@ -30,7 +30,7 @@ func (c *Claim) scan(ctx context.Context) (content, error) {
 	resources := append(kinds.Builtin(), customresource.Kind())
 	reported := time.Now()
 	prefix := c.config.Prefix + "/"
-	for page, err := range etcdstore.Scan(ctx, c.config.Store, prefix) {
+	for page, err := range etcdstore.Scan(ctx, c.config.Store, prefix, 0) {
 		if err != nil {
 			return content{}, fmt.Errorf("finding out whose data is under %s: %w", c.config.Prefix, err)
 		}

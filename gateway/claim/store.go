@@ -61,8 +61,8 @@ type guarded struct {
 }
 
 // Scan implements etcdstore.Scanner.
-func (g *guarded) Scan(ctx context.Context, prefix string) iter.Seq2[etcdstore.Page, error] {
-	return etcdstore.Scan(ctx, g.Store, prefix)
+func (g *guarded) Scan(ctx context.Context, prefix string, at etcdstore.Revision) iter.Seq2[etcdstore.Page, error] {
+	return etcdstore.Scan(ctx, g.Store, prefix, at)
 }
 
 // allow asks for a permit, and claims the prefix before the first write.

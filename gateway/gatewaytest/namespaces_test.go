@@ -74,3 +74,26 @@ func TestRequiredNamespaceOfAnotherReplica(t *testing.T) {
 		second.Create(t, "/api/v1/namespaces/"+name+"/configmaps", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"one"}}`)
 	}
 }
+
+// TestSearchOfNamespaces checks that a namespace that another program uses gets its Namespace. The search for such namespaces keeps no past state of a
+// resource; a client's list with a limit keeps one.
+func TestSearchOfNamespaces(t *testing.T) {
+	t.Parallel()
+	gw := gatewaytest.Start(t)
+	gw.Do(t, "POST", configMaps, gatewaytest.ConfigMap("first", "1")) // so the data is revtail's own
+	etcd := gatewaytest.DialEtcd(t, gw.EtcdEndpoint)
+	for _, namespace := range []string{"one", "two"} {
+		etcd.Put(t, "/registry/configmaps/"+namespace+"/a", gatewaytest.ConfigMap("a", "1"))
+	}
+	for _, namespace := range []string{"one", "two"} {
+		gatewaytest.Until(t, "the Namespace "+namespace, func() bool { return gw.Do(t, "GET", "/api/v1/namespaces/"+namespace, "").Code == http.StatusOK })
+	}
+	const kept = `revtail_cache_snapshots{resource="configmaps"}`
+	if states := gatewaytest.Metric(t, gw.URL+"/metrics", kept); states != "0" {
+		t.Errorf("%q past states are kept after the search, want 0", states)
+	}
+	gw.Do(t, "GET", "/api/v1/configmaps?limit=1", "")
+	if states := gatewaytest.Metric(t, gw.URL+"/metrics", kept); states != "1" {
+		t.Errorf("%q past states are kept after a page, want 1", states)
+	}
+}

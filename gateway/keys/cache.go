@@ -240,6 +240,7 @@ func (cs *rangeCaches) figures() []metrics.Cache {
 		sum.Bytes += one.Bytes
 		sum.Watchers += one.Watchers
 		sum.Historic += one.Historic
+		sum.Snapshots += one.Snapshots
 		sum.Events += one.Events
 		sum.Counts = sum.Plus(one.Counts)
 	}

@@ -25,6 +25,9 @@ type block struct {
 	packed  int       // bytes of text that belong to present objects
 }
 
+// loose is how many bytes of the objects are outside the text.
+func (b *block) loose() int { return b.size - b.packed }
+
 // find returns the index of an object, or where to insert it.
 func (b *block) find(path string) (i int, found bool) {
 	return slices.BinarySearchFunc(b.objects, path, func(o *Object, path string) int { return strings.Compare(o.path, path) })
@@ -64,7 +67,7 @@ func (b *block) subtract(o *Object) {
 // outside the text and text of removed objects exceed a quarter of its size. So a new object costs a copy of four times its size,
 // and a changed one, which is both, of eight; memory and lists cost at most a quarter more than with a new text.
 func (b *block) rebalance(yield func(*block)) {
-	loose, gone := b.size-b.packed, len(b.text)-b.packed
+	loose, gone := b.loose(), len(b.text)-b.packed
 	if !fits(b.size, len(b.objects)) || 4*(loose+gone) > max(b.size, 4*looseSize) && (len(b.objects) > 1 || b.text != nil) {
 		split(b.low, b.objects, b.size, yield)
 		return
@@ -91,7 +94,7 @@ func split(low string, objects []*Object, size int, yield func(*block)) {
 
 // pack writes a block: one allocation for the documents, one for the paths and one for the rest. A single object stays outside.
 func pack(low string, objects []*Object) *block {
-	b := &block{low: low, objects: make([]*Object, len(objects))}
+	b := &block{low: strings.Clone(low), objects: make([]*Object, len(objects))} // low may be a part of the keys of a page
 	paths := 0
 	for _, o := range objects {
 		b.size += o.size()

@@ -11,6 +11,7 @@ import (
 	"revtail/encoding"
 	"revtail/etcdstore"
 	"revtail/gateway/watchcache/history"
+	"revtail/gateway/watchcache/snapshots"
 )
 
 // DefaultGap is a Config.Gap that turns a burst of writes into one write to each watch. It is less than a flush of etcd to its disk
@@ -64,8 +65,8 @@ type Cache struct {
 	waitLists   map[wakeKey]*waitList
 	notifier    notifier
 	indexes     indexes
-	advanced    chan struct{} // closed when through grows; nil: no reader waits
-	snapshots   snapshots     // past states that clients page through
+	advanced    chan struct{}           // closed when through grows; nil: no reader waits
+	held        snapshots.Set[snapshot] // that clients read or page through
 	watchers    int
 	encodings   commonEncodings // of watchers
 }
@@ -86,7 +87,9 @@ func New(config Config) *Cache {
 
 		waitLists: make(map[wakeKey]*waitList),
 		indexes:   make(indexes),
+		held:      snapshots.Set[snapshot]{MaxBytes: snapshots.MaxBytes},
 	}
+	c.held.Mutex = &c.mu
 	c.fanout = c.newFanout()
 	c.reads = history.NewRevisionReads(c.Newest, ErrStopped)
 	c.checker = history.NewConsistencyChecker(config.Store, config.Prefix, c.consistencyState, c.reportDifference)
@@ -155,6 +158,8 @@ type Stats struct {
 	HistoryReaders  int // watchers that read etcd's history now
 	HistoryReads    int // watchers that have read etcd's history
 	SnapshotLoads   int // past snapshots that were loaded from etcd
+	Snapshots       int // states that clients read or page through
+	Dropped         int // of them, because they took too much memory, before their clients had read them
 	Filling         Progress
 }
 
@@ -164,7 +169,8 @@ func (c *Cache) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.counters
-	s.Ready, s.Revision, s.Watchers, s.Events, s.HistoryReaders = c.ready, c.through, c.watchers, int(c.log.next-c.log.first), readers
+	s.Dropped = c.held.Dropped
+	s.Ready, s.Revision, s.Watchers, s.Events, s.HistoryReaders, s.Snapshots = c.ready, c.through, c.watchers, int(c.log.next-c.log.first), readers, c.held.Len()
 	if c.current.objects != nil {
 		s.Bytes = c.current.objects.size
 		s.Objects, s.Invalid = c.current.objects.count, c.current.invalid.count+c.current.undecoded

@@ -52,6 +52,14 @@ func (e *UnreadableEventError) Error() string {
 	return fmt.Sprintf("the change at resource version %d cannot be shown: %v: list again", e.Revision, e.Reason)
 }
 
+// SlowReaderError says that the state that a client reads was dropped before the client had all of it, because the states of slow clients took too much
+// memory. The client must list again.
+type SlowReaderError struct{ Revision etcdstore.Revision }
+
+func (e *SlowReaderError) Error() string {
+	return fmt.Sprintf("the state at resource version %d was read too slowly, and takes too much memory: list again", e.Revision)
+}
+
 // RevertedError says that a revision belongs to another history than the store's: the store does not reach it in time, or the
 // store was restored from a backup or replaced. Current is zero if it is not known.
 type RevertedError struct{ Requested, Current etcdstore.Revision }

@@ -22,40 +22,49 @@ func (r *reflector) fill(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	config, b, unordered := r.cache.config, newBuilder(r.cache), []etcdstore.KV(nil)
-	identity, revision := config.Store.History(), etcdstore.Revision(0)
-	filling := r.cache.startProgress()
+	store := r.cache.config.Store
+	identity, filling := store.History(), r.cache.startProgress()
 	defer filling.end()
+	m, revision, err := r.cache.read(ctx, 0, filling.add)
+	if err != nil {
+		return err
+	}
+	r.identity = store.History()
+	if identity != 0 && identity != r.identity {
+		return history.ErrMismatch
+	}
+	m.objects.released = r.mirror.objects.released + r.mirror.objects.size + changeSize // the former state, which may be empty, is another one
+	r.mirror, r.since, r.through = m, revision, revision
+	return nil
+}
+
+// read reads the state as of a revision from the store; zero: the newest one, whose revision it returns. It reports to progress how many objects of
+// a page were read, and how many remain.
+func (c *Cache) read(ctx context.Context, at etcdstore.Revision, progress func(objects, remaining int)) (m *mirror, revision etcdstore.Revision, err error) {
+	b, unordered, ordered := newBuilder(c), []etcdstore.KV(nil), c.config.Path == nil
 	for page, err := range ahead(ctx, func(ctx context.Context) iter.Seq2[etcdstore.Page, error] {
-		return etcdstore.Scan(ctx, config.Store, config.Prefix)
+		return etcdstore.Scan(ctx, c.config.Store, c.config.Prefix, at)
 	}) {
 		if err != nil {
-			return err
+			return nil, 0, err
 		}
 		revision = page.Revision
-		if config.Path == nil {
+		if ordered {
 			b.add(page.KVs)
 		} else { // paths have another order than keys, so all of them must be known
 			unordered = append(unordered, page.KVs...)
 		}
-		filling.add(len(page.KVs), int(page.Remaining))
-		if config.Path == nil && page.Release != nil {
+		progress(len(page.KVs), int(page.Remaining))
+		if ordered && page.Release != nil {
 			page.Release()
 		}
 	}
 	if ctx.Err() != nil {
-		return ctx.Err() // the pages may have ended early
+		return nil, 0, ctx.Err() // the pages may have ended early
 	}
 	b.flush()
-	if len(unordered) > 0 {
-		b.mirror.fill(r.cache.decodeAll(unordered))
-	}
-	r.identity = config.Store.History()
-	if identity != 0 && identity != r.identity {
-		return history.ErrMismatch
-	}
-	r.mirror, r.since, r.through = b.mirror, revision, revision
-	return nil
+	b.mirror.fill(c.decodeAll(unordered))
+	return b.mirror, revision, nil
 }
 
 // ahead yields the pages of a sequence that runs in a goroutine of its own, so that the next page is read while the last one is decoded. The context of

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"pgregory.net/rapid"
 
@@ -26,9 +27,9 @@ type scannedStore struct {
 	between func(pages int) error
 }
 
-func (s *scannedStore) Scan(ctx context.Context, prefix string) iter.Seq2[etcdstore.Page, error] {
+func (s *scannedStore) Scan(ctx context.Context, prefix string, at etcdstore.Revision) iter.Seq2[etcdstore.Page, error] {
 	return func(yield func(etcdstore.Page, error) bool) {
-		o := etcdstore.ListOptions{Limit: s.limit}
+		o := etcdstore.ListOptions{Limit: s.limit, At: at}
 		for pages := 1; ; pages++ {
 			page, err := s.List(ctx, prefix, o)
 			if !yield(page, err) || err != nil || page.Remaining == 0 {
@@ -199,9 +200,12 @@ func TestBuilder(t *testing.T) {
 	sizes := []int{5, 100, 1000, 20_000, blockSize - 1, blockSize, 3 * blockSize}
 	rapid.Check(t, func(r *rapid.T) {
 		var kvs []etcdstore.KV
-		want, b := newMirror(), newBuilder(c)
+		want, b, keys := newMirror(), newBuilder(c), new(strings.Builder)
+		keys.Grow(3 * blockObjects * len(root+"a/0000")) // as rangestream does
 		for i, kind := range rapid.SliceOfN(rapid.SampledFrom([]string{"", "", "", "own", "broken"}), 0, 3*blockObjects).Draw(r, "kinds") {
-			kvs = append(kvs, etcdstore.KV{Key: fmt.Sprintf("%sa/%04d", root, i), Modified: etcdstore.Revision(i + 1),
+			at := keys.Len()
+			fmt.Fprintf(keys, "%sa/%04d", root, i)
+			kvs = append(kvs, etcdstore.KV{Key: keys.String()[at:], Modified: etcdstore.Revision(i + 1),
 				Value: fmt.Appendf(nil, "%s%d%s", kind, i, strings.Repeat("v", rapid.SampledFrom(sizes).Draw(r, "size")))})
 		}
 		want.fill(c.decodeAll(kvs))
@@ -225,5 +229,12 @@ func TestBuilder(t *testing.T) {
 			}
 		}
 		checkBlocks(r, b.mirror.objects)
+		from := uintptr(unsafe.Pointer(unsafe.StringData(keys.String())))
+		b.mirror.objects.blocks.Scan(func(b *block) bool {
+			if at := uintptr(unsafe.Pointer(unsafe.StringData(b.low))); b.low != "" && at >= from && at < from+uintptr(keys.Len()) {
+				r.Errorf("the bound %q of a block keeps the keys of a page in memory", b.low)
+			}
+			return true
+		})
 	})
 }

@@ -35,7 +35,7 @@ func (c *Cache) invalidate() {
 	defer c.mu.Unlock()
 	c.ready = false
 	c.generation++
-	c.snapshots = nil
+	c.held.Forget()
 	c.wakeAllLocked()
 	c.advanceLocked(c.through)
 }

@@ -6,12 +6,14 @@ import (
 
 	"revtail/encoding"
 	"revtail/gateway/access/cputime"
+	"revtail/gateway/watchcache/snapshots"
 )
 
 // initialState is the part of the state that was not delivered yet.
 type initialState struct {
-	snapshot snapshot
-	after    string
+	held    *snapshots.Held[snapshot]
+	after   string
+	changes []Change // the memory of the batches of an internal watch
 }
 
 // begin waits until the cache has reached the revision of the query, and takes the snapshot of a watch with State.
@@ -56,22 +58,38 @@ func (w *Watcher) takeSnapshot(ctx context.Context) error {
 	if err := c.WaitUntil(ctx, w.query.AtLeast); err != nil {
 		return err
 	}
-	if err := w.takeSnapshotNow(); err != nil || w.query.Own {
+	s, err := w.takeSnapshotNow()
+	if err != nil || w.query.Own {
 		return err
 	}
-	return w.initial.snapshot.checkReadable(w.wakeKey.scope, "")
+	return s.checkReadable(w.wakeKey.scope, "")
 }
 
-func (w *Watcher) takeSnapshotNow() error {
+func (w *Watcher) takeSnapshotNow() (*snapshot, error) {
 	c := w.cache
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.checkServingLocked(w.generation, c.through, true); err != nil { // initial events need no contact with etcd
-		return err
+		return nil, err
 	}
-	w.initial = &initialState{snapshot: c.current}
+	s := c.current
+	if w.query.Own {
+		w.initial = &initialState{held: snapshots.NewHeld(&s)}
+	} else {
+		w.initial = &initialState{held: c.held.Hold(&s, s.cost(), s.cost())}
+	}
 	w.through, w.position = c.through, c.log.next
-	return nil
+	return &s, nil
+}
+
+// endInitial releases the snapshot, if there is one.
+func (w *Watcher) endInitial() {
+	if w.initial != nil && !w.query.Own {
+		w.cache.mu.Lock()
+		defer w.cache.mu.Unlock()
+		w.cache.held.Release(w.initial.held)
+	}
+	w.initial = nil
 }
 
 // waitForFuture waits for a revision that the cache has not reached. Another replica may be ahead; a revision that etcd has not
@@ -98,13 +116,18 @@ func (w *Watcher) nextInitial(ctx context.Context) (batch Batch, err error) {
 	if ctx.Err() != nil { // many steps of a filter can be empty
 		return Batch{}, ctx.Err()
 	}
+	s := w.initial.held.Snapshot()
+	if s == nil {
+		return Batch{}, &SlowReaderError{Revision: w.through}
+	}
 	turn := w.query.Account.Turn()
 	defer turn.End()
-	look, ok, selects := initialScan, true, w.query.selects()
-	if !selects && w.wakeKey.scope == (scope{}) { // every object
-		batch.Changes = make([]Change, 0, min(initialEvents, w.initial.snapshot.objects.count))
+	look, left, ok, selects := initialScan, initialBytes, true, w.query.selects()
+	batch.Changes = w.initial.changes[:0]
+	if batch.Changes == nil && !selects && w.wakeKey.scope == (scope{}) { // every object
+		batch.Changes = make([]Change, 0, min(initialEvents, s.objects.count))
 	}
-	w.initial.snapshot.objects.ascend(w.wakeKey.scope, w.initial.after, func(o *Object) bool {
+	s.objects.ascend(w.wakeKey.scope, w.initial.after, func(o *Object) bool {
 		if selects {
 			if ok, err = matches(ctx, &turn, w.query.Selector, w.query.Filter, o, w.cache); err != nil {
 				return false
@@ -116,17 +139,21 @@ func (w *Watcher) nextInitial(ctx context.Context) (batch Batch, err error) {
 				return false
 			}
 			batch.Changes = append(batch.Changes, change)
+			left -= len(o.JSON)
 		}
 		w.initial.after = o.path
 		look--
-		return len(batch.Changes) < initialEvents && look > 0
+		return len(batch.Changes) < initialEvents && left > 0 && look > 0
 	})
 	if err != nil && len(batch.Changes) == 0 {
 		return Batch{}, err
 	}
-	if err == nil && len(batch.Changes) < initialEvents && look > 0 {
+	if w.query.Own { // a client may be slow, and would hold the memory meanwhile
+		w.initial.changes = batch.Changes
+	}
+	if err == nil && len(batch.Changes) < initialEvents && left > 0 && look > 0 {
 		batch.Synced, batch.Through = true, w.through
-		w.initial = nil
+		w.endInitial()
 	}
 	return batch, nil
 }

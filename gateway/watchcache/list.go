@@ -9,6 +9,7 @@ import (
 	"revtail/gateway/access/cputime"
 	"revtail/gateway/watchcache/filter"
 	"revtail/gateway/watchcache/selector"
+	"revtail/gateway/watchcache/snapshots"
 )
 
 // ListQuery says what to list.
@@ -22,6 +23,7 @@ type ListQuery struct {
 	AtLeast etcdstore.Revision // wait for this revision; zero: do not wait
 	After   string             // only objects with a greater Path; empty: from the start
 	Limit   int                // at most so many objects; zero: all
+	Own     bool               // the list is internal: its state is not kept, because no client asks for the next page
 
 	Account *cputime.Account // pays for the evaluation of Selector and Filter; nil: nobody does
 }
@@ -44,9 +46,42 @@ type List struct {
 	Invalid      []*Object
 	InvalidCount int
 	Account      *cputime.Account // of the query
+
+	cache    *Cache                    // nil: the list is not from memory
+	snapshot *snapshot                 // until Hold
+	held     *snapshots.Held[snapshot] // nil: without Hold
 }
 
 const maxInvalid = 5
+
+// Hold counts the state of the list among those that clients read, until Release. A caller that writes the list to a client, which may be slow, calls
+// it once before, and breaks the response when Err is not nil.
+func (l *List) Hold() {
+	if c := l.cache; c != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		l.held = c.held.Hold(l.snapshot, l.snapshot.cost(), c.current.cost())
+		l.snapshot = nil // the set may drop it
+	}
+}
+
+// Release ends Hold. It does nothing without one.
+func (l *List) Release() {
+	if l.held != nil {
+		l.cache.mu.Lock()
+		defer l.cache.mu.Unlock()
+		l.cache.held.Release(l.held)
+	}
+}
+
+// Err returns a *SlowReaderError when the rest of the list must not be written, because its state takes too much memory. Objects and Text do not end
+// then.
+func (l *List) Err() error {
+	if l.held != nil && l.held.Snapshot() == nil {
+		return &SlowReaderError{Revision: l.Revision}
+	}
+	return nil
+}
 
 // List answers from memory where it can. Errors: *NotReadyError, *TooLargeError, *etcdstore.CompactedError, *filter.CostError, and
 // those of the store; *etcdstore.UnreadableError if a value in the scope cannot be decrypted.
@@ -91,7 +126,7 @@ func (c *Cache) list(ctx context.Context, s *snapshot, q ListQuery) (*List, erro
 	if err := s.checkReadable(q.scope(), q.After); err != nil {
 		return nil, err
 	}
-	list := &List{Revision: s.revision, Account: q.Account}
+	list := &List{Revision: s.revision, Account: q.Account, cache: c, snapshot: s}
 	s.invalid.ascend(q.scope(), q.After, func(o *Object) bool {
 		if list.InvalidCount++; len(list.Invalid) < maxInvalid {
 			list.Invalid = append(list.Invalid, o)
@@ -112,9 +147,9 @@ func (c *Cache) list(ctx context.Context, s *snapshot, q ListQuery) (*List, erro
 			return nil, err
 		}
 	}
-	if list.Continue != "" {
+	if list.Continue != "" && !q.Own {
 		c.mu.Lock()
-		c.snapshots.add(*s)
+		c.held.Keep(s, s.cost(), c.current.cost())
 		c.mu.Unlock()
 	}
 	return list, nil

@@ -13,6 +13,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
+	"revtail/gateway/watchcache/snapshots"
 )
 
 func (w *world) list(q ListQuery) *List {
@@ -168,6 +169,91 @@ func TestPastSnapshotIsLoadedOnce(t *testing.T) {
 		asking.Wait()
 		if loads := w.cache.Stats().SnapshotLoads; loads != 1 {
 			t.Errorf("the state was read %d times, want once", loads)
+		}
+	})
+}
+
+// A state of which a page was served is kept for the next page, and not for a client that does not come back. After that its pages are the same, from etcd.
+// An internal list keeps none.
+func TestSnapshotsExpire(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		for _, path := range []string{"a/x", "a/y", "a/z"} {
+			w.put(path, "1", "")
+		}
+		page := w.expectList(ListQuery{Limit: 1}, "a/x=1")
+		w.put("a/y", "2", "")
+		w.expectList(ListQuery{Limit: 1, Own: true}, "a/x=1")
+		other := w.expectList(ListQuery{Limit: 2}, "a/x=1", "a/y=2")
+		w.put("a/y", "3", "")
+		next := func() {
+			t.Helper()
+			w.expectList(ListQuery{At: page.Revision, After: page.Continue, Limit: 1}, "a/y=1")
+		}
+		for range 3 {
+			<-time.After(snapshots.KeepTime - time.Second)
+			next()
+		}
+		if s := w.cache.Stats(); s.Snapshots != 1 || s.SnapshotLoads != 0 {
+			t.Errorf("beside pages of one of two states %d states are kept, and %d were read from etcd", s.Snapshots, s.SnapshotLoads)
+		}
+		w.expectList(ListQuery{At: other.Revision, After: other.Continue}, "a/z=1")
+		<-time.After(snapshots.KeepTime + time.Second)
+		if s := w.cache.Stats(); s.Snapshots != 0 || s.SnapshotLoads != 1 {
+			t.Errorf("after the last page %d states are kept, and %d were read from etcd", s.Snapshots, s.SnapshotLoads)
+		}
+		next()
+		if s := w.cache.Stats(); s.Snapshots != 1 || s.SnapshotLoads != 2 {
+			t.Errorf("%d states are kept, and %d were read from etcd", s.Snapshots, s.SnapshotLoads)
+		}
+	})
+}
+
+// States that are read from etcd take memory of their own: only as many are kept as there is room for, and one in any case.
+func TestLoadedSnapshotsAreBounded(t *testing.T) {
+	for name, test := range map[string]struct{ room, kept, loads int }{"room for all": {snapshots.MaxBytes, 3, 3}, "for two": {2, 2, 4}, "for none": {0, 1, 6}} {
+		t.Run(name, func(t *testing.T) {
+			var revisions []etcdstore.Revision
+			prepare := func(s *memory.Store) {
+				for i := range 4 {
+					revisions = append(revisions, s.Txn(map[string][]byte{root + "a/x": thing("a/x", fmt.Sprint(i), "")}, nil))
+				}
+			}
+			bubble(t, prepare, func(w *world) {
+				if test.room < snapshots.MaxBytes {
+					w.cache.held.MaxBytes = test.room * w.cache.Stats().Bytes
+				}
+				for _, i := range []int{0, 1, 2, 2, 1, 2, 0} { // 2 and 1 are the newest two
+					w.expectList(ListQuery{At: revisions[i]}, fmt.Sprintf("a/x=%d", i))
+				}
+				if s := w.cache.Stats(); s.Snapshots != test.kept || s.SnapshotLoads != test.loads {
+					t.Errorf("%d states are kept, and %d were read from etcd, want %d and %d", s.Snapshots, s.SnapshotLoads, test.kept, test.loads)
+				}
+			})
+		})
+	}
+}
+
+// A state that was dropped while a client had it counts as one that was read from etcd when it is kept for the client's next page.
+func TestDroppedSnapshotIsKeptAgain(t *testing.T) {
+	var revisions []etcdstore.Revision
+	prepare := func(s *memory.Store) {
+		for i := range 3 {
+			revisions = append(revisions, s.Txn(map[string][]byte{root + "a/x": thing("a/x", fmt.Sprint(i), ""), root + "a/y": thing("a/y", "", "")}, nil))
+		}
+	}
+	bubble(t, prepare, func(w *world) {
+		w.cache.held.MaxBytes = 0 // so one is kept
+		first, err := w.cache.snapshotAt(w.t.Context(), revisions[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.expectList(ListQuery{At: revisions[1], Limit: 1}, "a/x=1")
+		if _, err := w.cache.list(w.t.Context(), first, ListQuery{Limit: 1}); err != nil {
+			t.Fatal(err)
+		}
+		w.expectList(ListQuery{At: revisions[0], Limit: 1}, "a/x=0")
+		if s := w.cache.Stats(); s.Snapshots != 1 || s.SnapshotLoads != 2 {
+			t.Errorf("%d states are kept, and %d were read from etcd, want 1 and 2", s.Snapshots, s.SnapshotLoads)
 		}
 	})
 }

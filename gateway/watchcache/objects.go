@@ -14,6 +14,8 @@ type objects struct {
 	count  int
 	size   int   // of all objects in a list
 	ranks  ranks // of a copy
+
+	released int // bytes of memory that changes have released: a copy of before keeps them
 }
 
 func newObjects() *objects {
@@ -23,7 +25,7 @@ func newObjects() *objects {
 
 // copy is O(1), because later changes copy the nodes that they touch.
 func (s *objects) copy() *objects {
-	return &objects{blocks: s.blocks.Copy(), count: s.count, size: s.size}
+	return &objects{blocks: s.blocks.Copy(), count: s.count, size: s.size, released: s.released}
 }
 
 // block returns the block that contains a path; nil: the set is empty.
@@ -51,26 +53,38 @@ func (s *objects) set(o *Object) {
 	if b == nil {
 		b = &block{}
 	}
-	s.replace(b, b.with(o))
+	s.replace(b, b.with(o), o.size())
 }
 
 func (s *objects) remove(path string) {
 	if b := s.block(path); b != nil {
 		if i, found := b.find(path); found {
-			s.replace(b, b.without(i))
+			s.replace(b, b.without(i), 0)
 		}
 	}
 }
 
-// replace installs a changed block. An empty block is deleted, except for the first: every path has a block.
-func (s *objects) replace(b, next *block) {
+// changeSize is about how many bytes of the tree's nodes a change copies.
+const changeSize = 1 << 10
+
+// replace installs a changed block, whose new object has a size, or is none. An empty block is deleted, except for the first: every path has a block.
+func (s *objects) replace(b, next *block, added int) {
 	s.count += len(next.objects) - len(b.objects)
 	s.size += next.size - b.size
+	s.released += changeSize + 8*len(b.objects) // the pointers
 	if len(next.objects) == 0 && next.low != "" {
+		s.released += len(b.text) + b.loose()
 		s.blocks.Delete(b)
 		return
 	}
-	next.rebalance(func(b *block) { s.blocks.Set(b) })
+	released := b.loose() + added - next.loose() // the object that was replaced or removed, unless it is a part of the text
+	next.rebalance(func(written *block) {
+		if written != next {
+			released = len(b.text) + b.loose()
+		}
+		s.blocks.Set(written)
+	})
+	s.released += released
 }
 
 // fill adds objects in the order of their paths, behind all others.

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"revtail/etcdstore"
+	"revtail/gateway/watchcache/snapshots"
 )
 
 // mirror is the newest state of the resource. Only the reflector uses it; readers get snapshots.
@@ -76,10 +77,19 @@ type snapshot struct {
 	mirror
 	since    etcdstore.Revision // revision of the last change
 	revision etcdstore.Revision // no change followed up to here; the resourceVersion of a list
+	loaded   bool               // it was read from etcd
 }
 
 func (m *mirror) snapshot(since, revision etcdstore.Revision) snapshot {
-	return snapshot{mirror{m.objects.copy(), m.invalid.copy(), m.undecoded}, since, revision}
+	return snapshot{mirror: mirror{m.objects.copy(), m.invalid.copy(), m.undecoded}, since: since, revision: revision}
+}
+
+// cost is the memory of the snapshot; zero: the cache was not filled yet.
+func (s *snapshot) cost() snapshots.Cost {
+	if s.objects == nil {
+		return snapshots.Cost{}
+	}
+	return snapshots.Cost{Size: s.objects.size, Released: s.objects.released, Loaded: s.loaded}
 }
 
 // size counts all values, decodable or not.
@@ -97,34 +107,6 @@ func (c *Cache) currentSnapshot() (s snapshot, ready bool) {
 	return c.current, c.ready
 }
 
-// maxSnapshots bounds the past states that one resource keeps for clients with continue tokens. Older ones are loaded again.
-const maxSnapshots = 8
-
-// snapshots are the most recent states of which pages were served, oldest first. Their trees share nodes with the mirror, so a
-// snapshot costs only the changes since. Its methods need the cache's lock.
-type snapshots []snapshot
-
-func (s *snapshots) add(next snapshot) {
-	for _, known := range *s {
-		if known.objects == next.objects {
-			return
-		}
-	}
-	if len(*s) == maxSnapshots {
-		*s = append((*s)[:0:0], (*s)[1:]...)
-	}
-	*s = append(*s, next)
-}
-
-func (s *snapshots) find(at etcdstore.Revision) (snapshot, bool) {
-	for i := len(*s) - 1; i >= 0; i-- {
-		if (*s)[i].covers(at) {
-			return (*s)[i], true
-		}
-	}
-	return snapshot{}, false
-}
-
 // snapshotAt is the state as of a revision. etcd decides by one small read whether the revision is compacted, so that all replicas
 // give the same answer. The state comes from memory if a snapshot covers the revision, else from etcd.
 func (c *Cache) snapshotAt(ctx context.Context, at etcdstore.Revision) (*snapshot, error) {
@@ -135,18 +117,20 @@ func (c *Cache) snapshotAt(ctx context.Context, at etcdstore.Revision) (*snapsho
 		return nil, err
 	}
 	if s, ok := c.cachedSnapshot(at); ok {
-		return &s, nil
+		return s, nil
 	}
 	return c.loadSnapshot(ctx, at)
 }
 
-func (c *Cache) cachedSnapshot(at etcdstore.Revision) (snapshot, bool) {
+func (c *Cache) cachedSnapshot(at etcdstore.Revision) (*snapshot, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ready && c.current.covers(at) {
-		return c.current, true
+		s := c.current
+		return &s, true
 	}
-	return c.snapshots.find(at)
+	s := c.held.Find(func(s *snapshot) bool { return s.covers(at) })
+	return s, s != nil
 }
 
 // checkRevision fails when etcd has compacted a revision, and waits for a revision that the cache has not reached.
@@ -176,17 +160,20 @@ func (c *Cache) loadSnapshot(ctx context.Context, at etcdstore.Revision) (*snaps
 		return nil, ctx.Err()
 	}
 	if s, ok := c.cachedSnapshot(at); ok {
-		return &s, nil
+		return s, nil
 	}
-	page, err := c.config.Store.List(ctx, c.config.Prefix, etcdstore.ListOptions{At: at})
+	c.mu.Lock()
+	c.held.MakeRoom(c.current.cost().Size, c.current.cost()) // that which is read is about as large
+	c.mu.Unlock()
+	m, _, err := c.read(ctx, at, func(int, int) {})
 	if err != nil {
 		return nil, err
 	}
-	m := newMirror()
-	m.fill(c.decodeAll(page.KVs))
 	s := m.snapshot(at, at)
+	s.loaded = true
 	c.mu.Lock()
-	c.snapshots.add(s)
+	s.objects.released = c.current.cost().Released
+	c.held.Keep(&s, s.cost(), c.current.cost())
 	c.counters.SnapshotLoads++
 	c.mu.Unlock()
 	return &s, nil

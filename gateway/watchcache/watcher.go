@@ -63,8 +63,10 @@ const (
 	// sends it as one packet, not as a large and a small one.
 	batchEvents = 256
 	batchBytes  = 56 << 10
-	// initialEvents is how many objects of the initial state one step delivers, initialScan how many it looks at.
+	// initialEvents is how many objects of the initial state one step delivers, or as many as have initialBytes, and initialScan how many it
+	// looks at.
 	initialEvents = 256
+	initialBytes  = 1 << 20
 	initialScan   = 4096
 )
 
@@ -122,6 +124,7 @@ func (c *Cache) Watch(q WatchQuery) (*Watcher, error) {
 // Close frees the watcher's resources. The goroutine that uses the watcher calls it once.
 func (w *Watcher) Close() {
 	w.release()
+	w.endInitial()
 	if w.history != nil {
 		w.history.Close()
 	}

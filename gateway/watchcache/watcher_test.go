@@ -19,46 +19,6 @@ func bubble(t *testing.T, prepare func(*memory.Store), test func(*world)) {
 	synctest.Test(t, func(t *testing.T) { test(newWorld(t, prepare)) })
 }
 
-func TestWatchStateFirst(t *testing.T) {
-	bubble(t, nil, func(w *world) {
-		w.put("b/y", "1", "")
-		w.put("a/x", "2", "")
-		watcher := w.watch(WatchQuery{State: true})
-		w.expect(watcher, "ADDED a/x l=2 rv=3", "ADDED b/y l=1 rv=2")
-		w.put("a/z", "3", "")
-		w.remove("b/y")
-		w.expect(watcher, "ADDED a/z l=3 rv=4", "DELETED b/y l=1 rv=5")
-	})
-}
-
-func TestWatchSyncedComesOnceAndAfterTheState(t *testing.T) {
-	bubble(t, nil, func(w *world) {
-		for i := range 2*initialEvents + 1 {
-			w.store.Txn(map[string][]byte{fmt.Sprintf("%sa/%04d", root, i): thing(fmt.Sprintf("a/%04d", i), "", "")}, nil)
-		}
-		synctest.Wait()
-		watcher := w.watch(WatchQuery{State: true})
-		steps, objects := 0, 0
-		for synced := false; !synced; steps++ {
-			batch, err := watcher.Next(w.t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if objects += len(batch.Changes); (batch.Through != 0) != batch.Synced {
-				t.Errorf("step %d: Through is %d, Synced is %v", steps, batch.Through, batch.Synced)
-			}
-			synced = batch.Synced
-		}
-		if objects != 2*initialEvents+1 || steps != 3 {
-			t.Errorf("%d objects in %d steps", objects, steps)
-		}
-		w.put("a/x", "", "")
-		if batch, err := watcher.Next(w.t.Context()); err != nil || batch.Synced {
-			t.Errorf("Synced is set again (%v, %v)", batch, err)
-		}
-	})
-}
-
 func TestWatchAfterARevision(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.put("a/x", "1", "")
@@ -288,17 +248,6 @@ func TestWatchOfAFutureRevision(t *testing.T) {
 		var reverted *RevertedError
 		if !errors.As(err, &reverted) {
 			t.Errorf("a revision of another history gets %v", err)
-		}
-	})
-}
-
-func TestWatchWaitsForItsState(t *testing.T) {
-	bubble(t, nil, func(w *world) {
-		newest := w.put("a/x", "", "")
-		_, err := w.watch(WatchQuery{State: true, AtLeast: newest + 100}).Next(w.t.Context())
-		var late *TooLargeError
-		if !errors.As(err, &late) || late.Requested != newest+100 {
-			t.Errorf("initial events of a future revision get %v", err)
 		}
 	})
 }

@@ -28,8 +28,8 @@ func LimitWrites(store etcdstore.Store, writes *Pool) etcdstore.Store {
 }
 
 // Scan implements etcdstore.Scanner.
-func (s limitedStore) Scan(ctx context.Context, prefix string) iter.Seq2[etcdstore.Page, error] {
-	return etcdstore.Scan(ctx, s.Store, prefix)
+func (s limitedStore) Scan(ctx context.Context, prefix string, at etcdstore.Revision) iter.Seq2[etcdstore.Page, error] {
+	return etcdstore.Scan(ctx, s.Store, prefix, at)
 }
 
 // acquire takes the seat of a write.

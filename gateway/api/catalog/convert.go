@@ -57,7 +57,7 @@ func (c *Cache) AwaitConverted(ctx context.Context, q watchcache.WatchQuery) err
 		return nil
 	}
 	return c.converted(ctx, func() error {
-		_, err := c.Cache.List(ctx, watchcache.ListQuery{Namespace: q.Namespace, Name: q.Name, AtLeast: q.AtLeast, Limit: 1})
+		_, err := c.Cache.List(ctx, watchcache.ListQuery{Namespace: q.Namespace, Name: q.Name, AtLeast: q.AtLeast, Limit: 1, Own: true})
 		return err
 	})
 }

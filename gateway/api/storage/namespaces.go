@@ -141,7 +141,7 @@ func (s *Store) namespacesInUse(ctx context.Context) []string {
 			continue
 		}
 		for after := ""; ; {
-			list, err := cache.AsStored().List(ctx, watchcache.ListQuery{After: after, Limit: 1})
+			list, err := cache.AsStored().List(ctx, watchcache.ListQuery{After: after, Limit: 1, Own: true})
 			if err != nil {
 				break // no state yet, or values that cannot be decrypted: the next search tries again
 			}

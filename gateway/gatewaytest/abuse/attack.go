@@ -1,6 +1,7 @@
 package abuse
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"testing"
@@ -14,6 +15,9 @@ type attack struct {
 	name string
 	args []string // further arguments of the gateway
 
+	// beside: etcd is another process, so that what it holds in memory does not count.
+	beside bool
+
 	// prepare writes the objects that the attack needs, before the victim is measured alone; nil: none.
 	prepare func(s *scene)
 	// run attacks until it is over, or ctx ends. It returns what the attacker did, in a few words.
@@ -22,7 +26,8 @@ type attack struct {
 	// also is what the victim does besides after each write; nil: nothing.
 	also func(ctx context.Context, s *scene, n int) error
 
-	memory int64 // MiB that the process may grow by; zero: growth
+	memory int64         // MiB that the process may grow by; zero: growth
+	time   time.Duration // how long it may run; zero: longest
 }
 
 const (
@@ -30,7 +35,7 @@ const (
 	growth = 256
 	// alone is how long the victim is measured before the attack.
 	alone = time.Second
-	// longest is how long an attack runs at most.
+	// longest is how long an attack may run, unless it says otherwise.
 	longest = time.Minute
 	// worst is the longest delay of the victim that passes: what the gateway promises is a tenth of it, on a machine that does nothing else.
 	worst = 10 * time.Second
@@ -59,6 +64,9 @@ type result struct {
 func perform(t *testing.T, a *attack) result {
 	t.Helper()
 	args := append([]string{"--token-file", writeTokens(t, "attacker", "victim"), "--keys-writable", "/app/"}, a.args...)
+	if a.beside {
+		args = append(args, "--etcd-endpoints", gatewaytest.StartEtcd(t, 1, "--unsafe-no-fsync").Endpoints())
+	}
 	g := gatewaytest.Start(t, args...)
 	s := &scene{T: t, gateway: g.As(tokenOf("attacker")), victim: g.As(tokenOf("victim"))}
 	if a.prepare != nil {
@@ -69,7 +77,7 @@ func perform(t *testing.T, a *attack) result {
 	out := result{name: a.name, before: v.take()}
 	cpu, resident := usageOf(t, g)
 	watching := watchMemory(t, g)
-	ctx, cancel := context.WithTimeout(t.Context(), longest)
+	ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(a.time, longest))
 	out.did = a.run(ctx, s)
 	cancel()
 	out.under, out.refused = v.end()

@@ -23,7 +23,7 @@ func TestAttacks(t *testing.T) {
 		t.Skip("the usage of a process is read from /proc")
 	}
 	var results []result
-	for _, a := range slices.Concat(processorAttacks, shareAttacks, patchAttacks()) {
+	for _, a := range slices.Concat(processorAttacks, shareAttacks, []attack{slowReaders}, patchAttacks()) {
 		t.Run(a.name, func(t *testing.T) { results = append(results, perform(t, &a)) })
 	}
 	if err := writeTable(os.Stdout, results); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"revtail/gateway/http/request"
 	"revtail/gateway/netio/buffer"
+	"revtail/gateway/watchcache"
 )
 
 const (
@@ -90,7 +91,30 @@ func (p *Body) WriteList(l *CachedList, r *http.Request) {
 			return
 		}
 	}
+	p.err = l.list.Err()
 }
+
+// WriteItems writes a list as the whole body: its head, and each object as item returns it, in a format. The account of the list pays for that.
+func (p *Body) WriteItems(f Format, head []byte, list *watchcache.List, item func(*watchcache.Object) []byte) {
+	p.Bytes = f.AppendHead(p.Bytes, head)
+	empty, turn := true, list.Account.Turn()
+	for object := range list.Objects {
+		_ = turn.Continue() // a list that has begun goes on: its time is limited
+		p.Bytes = f.AppendItem(p.Bytes, item(object), empty)
+		turn.End() // before a write, which waits for the client
+		empty = false
+		if p.FlushLarge() != nil {
+			return
+		}
+		if p.err = list.Err(); p.err != nil {
+			return
+		}
+	}
+	p.Bytes = f.AppendTail(p.Bytes, empty)
+}
+
+// Err returns why the body is incomplete: the error of the connection, or of the list.
+func (p *Body) Err() error { return p.err }
 
 // Finish sends the rest and returns the buffer to its pool. It has no error, because nothing can be sent to a client that has gone away.
 func (p *Body) Finish() {
@@ -99,7 +123,7 @@ func (p *Body) Finish() {
 		p.send()
 	}
 	switch {
-	case !p.open:
+	case !p.open && p.err == nil:
 		p.writer.Header().Set("Content-Length", strconv.Itoa(len(p.Bytes)))
 		p.writer.WriteHeader(p.code)
 		_, _ = p.writer.Write(p.Bytes)

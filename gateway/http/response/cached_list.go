@@ -2,6 +2,7 @@ package response
 
 import (
 	"bufio"
+	"cmp"
 	"io"
 	"net"
 	"net/http"
@@ -50,7 +51,7 @@ func NewCachedList(head []byte, list *watchcache.List, stall time.Duration) *Cac
 	return &CachedList{head: head, list: list, size: len(head) + max(list.Size-1, 0) + len(listTail), stall: stall}
 }
 
-// pieces yields the pieces that are not written yet.
+// pieces yields the pieces that are not written yet, until the list fails.
 func (l *CachedList) pieces(yield func([]byte) bool) {
 	skip := l.sent
 	next := func(piece []byte) bool {
@@ -65,7 +66,7 @@ func (l *CachedList) pieces(yield func([]byte) bool) {
 	for piece := range l.list.Text {
 		piece = piece[:min(len(piece), left)]
 		left -= len(piece)
-		if !next(piece) {
+		if l.list.Err() != nil || !next(piece) {
 			return
 		}
 	}
@@ -73,7 +74,7 @@ func (l *CachedList) pieces(yield func([]byte) bool) {
 }
 
 // Write sends the list as the body of a response with a Content-Length. Over HTTP/1.1 without TLS it writes many pieces to the connection
-// in one system call, and copies none.
+// in one system call, and copies none. It fails with the error of the list when that must not be written on.
 func (l *CachedList) Write(w http.ResponseWriter, r *http.Request) error {
 	to, ok := unwrapTo[io.ReaderFrom](w)
 	if !ok || r.TLS != nil {
@@ -134,7 +135,12 @@ func (l *CachedList) writeVectors(conn tcpConn) (written int64, err error) {
 	send := func() bool {
 		var n int64
 		left := net.Buffers(pieces)
-		n, err = socket.WriteAll(conn, l.stall, func() (int64, error) { return left.WriteTo(conn) })
+		n, err = socket.WriteAll(conn, l.stall, func() (int64, error) {
+			if err := l.list.Err(); err != nil {
+				return 0, err
+			}
+			return left.WriteTo(conn)
+		})
 		written += n
 		pieces = pieces[:0]
 		return err == nil
@@ -144,7 +150,9 @@ func (l *CachedList) writeVectors(conn tcpConn) (written int64, err error) {
 			return written, err
 		}
 	}
-	send()
+	if send() {
+		err = l.list.Err()
+	}
 	return written, err
 }
 
@@ -159,7 +167,7 @@ func (l *CachedList) writeWhole(w io.Writer) (int64, error) {
 			return 0, err
 		}
 	}
-	if err := out.Flush(); err != nil {
+	if err := cmp.Or(out.Flush(), l.list.Err()); err != nil {
 		return 0, err
 	}
 	return int64(l.size - l.sent), nil

@@ -36,6 +36,7 @@ var rules = []rule{
 	spoken[*watchcache.ExpiredError](http.StatusGone, metav1.StatusReasonExpired),
 	spoken[*watchcache.RevertedError](http.StatusGone, metav1.StatusReasonExpired),
 	spoken[*watchcache.UnreadableEventError](http.StatusGone, metav1.StatusReasonExpired),
+	spoken[*watchcache.SlowReaderError](http.StatusGone, metav1.StatusReasonExpired),
 	spoken[*etcdstore.UnreadableError](http.StatusInternalServerError, metav1.StatusReasonInternalError),
 	spoken[*resource.ConversionError](http.StatusInternalServerError, ""),
 	typed(func(err *etcdstore.EncryptionError) *metav1.Status {
