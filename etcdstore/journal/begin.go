@@ -165,23 +165,27 @@ func (w *Writer) discardBegin() error {
 	if next.Through > 0 && !next.Beginning {
 		return nil
 	}
+	b := w.journal.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	if next.Through == 0 { // the range is not written before it begins
+		return errors.Join(deleteContent(b, next.Number), b.Commit(pebble.NoSync))
+	}
 	r, err := w.journal.newReader(next.Number)
 	if err != nil {
 		return err
 	}
 	defer r.close()
-	b := w.journal.db.NewBatch()
-	defer func() { _ = b.Close() }()
 	for key, err := range r.keys("", etcdstore.ListOptions{}) {
 		if err == nil {
 			err = w.deleteAfter(b, r, key, next.Through)
 		}
+		if err == nil && b.Len() >= deleteBatch {
+			err = b.Commit(pebble.NoSync)
+			b.Reset()
+		}
 		if err != nil {
 			return err
 		}
-	}
-	if next.Through == 0 { // the range is not written before it begins
-		return b.Commit(pebble.NoSync)
 	}
 	next.Beginning = false
 	return w.commit(b, next, pebble.Sync)

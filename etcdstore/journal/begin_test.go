@@ -124,6 +124,21 @@ func TestBeginAfterAFailure(t *testing.T) {
 	}
 }
 
+// TestFirstBeginAfterAFailure checks that nothing is left of the first Begin of a range that failed, and read another history.
+func TestFirstBeginAfterAFailure(t *testing.T) {
+	w := newWorld(t)
+	fill := make(map[string][]byte)
+	for i := range statePage {
+		w.keys = append(w.keys, fmt.Sprintf("%szzz/%04d", root, i))
+		fill[w.keys[len(w.keys)-1]] = []byte("a value")
+	}
+	w.write(20)
+	w.failToBegin(w.another(fill))
+	w.reopen()
+	w.begin()
+	w.passAnother()
+}
+
 // TestFollowAfterAFailedBegin checks that nothing is left of a Begin that failed, when the range goes on without another one: etcd was restored from a
 // backup that has the newest revision of the range.
 func TestFollowAfterAFailedBegin(t *testing.T) {
@@ -144,19 +159,25 @@ func TestFollowAfterAFailedBegin(t *testing.T) {
 	if err := w.writer.Verify(t.Context(), w.Store); err != nil {
 		t.Fatal(err)
 	}
-	for range 450 { // beyond the revisions of the other history
+	w.passAnother()
+}
+
+// passAnother records until the revisions of the other history are behind, and compares the states at both ends of the range.
+func (w *world) passAnother() {
+	w.t.Helper()
+	for range 450 {
 		w.Txn(map[string][]byte{w.keys[0]: []byte("later")}, nil)
 	}
 	w.record()
 	r := w.writer.Range()
 	for _, at := range []etcdstore.Revision{r.Oldest, r.Through} {
-		want, err := w.List(t.Context(), root, etcdstore.ListOptions{At: at})
+		want, err := w.List(w.t.Context(), root, etcdstore.ListOptions{At: at})
 		if err != nil {
-			t.Fatal(err)
+			w.t.Fatal(err)
 		}
-		got, err := w.journal.List(t.Context(), w.History(), root, etcdstore.ListOptions{At: at})
+		got, err := w.journal.List(w.t.Context(), w.History(), root, etcdstore.ListOptions{At: at})
 		if err != nil {
-			t.Fatal(err)
+			w.t.Fatal(err)
 		}
 		w.same(fmt.Sprint("revision ", at), want, got)
 	}

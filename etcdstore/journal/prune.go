@@ -12,8 +12,8 @@ import (
 	"revtail/etcdstore"
 )
 
-// pruneBatch is how many bytes one batch of a prune has.
-const pruneBatch = 1 << 20
+// deleteBatch is how many bytes one batch of deletions has.
+const deleteBatch = 1 << 20
 
 // Prune deletes what is needed only for revisions before oldest: afterwards the range begins there. A revision that the range does not have, or
 // with which it begins already, changes nothing.
@@ -59,7 +59,7 @@ func (w *Writer) pruneStates(ctx context.Context) error {
 		if err := w.pruneKey(b, r, key); err != nil {
 			return err
 		}
-		if b.Len() < pruneBatch {
+		if b.Len() < deleteBatch {
 			continue
 		}
 		if err := b.Commit(pebble.NoSync); err != nil {
@@ -160,17 +160,22 @@ func (w *Writer) pruneIndexes() error {
 func (j *Journal) Remove(r Range) error {
 	b := j.db.NewBatch()
 	defer func() { _ = b.Close() }()
-	for _, kind := range []byte{stateKind, eventKind, timeKind, indexKind} {
-		if err := b.DeleteRange(head(kind, r.Number), head(kind, r.Number+1), nil); err != nil {
-			return err
-		}
-	}
-	if err := errors.Join(b.Delete(head(rangeKind, r.Number), nil), b.Delete(head(newestKind, r.Number), nil), b.Commit(pebble.Sync)); err != nil {
+	if err := errors.Join(deleteContent(b, r.Number), b.Delete(head(rangeKind, r.Number), nil), b.Delete(head(newestKind, r.Number), nil), b.Commit(pebble.Sync)); err != nil {
 		return fmt.Errorf("removing a former history from the journal: %w", err)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	delete(j.ranges, r.Number)
+	return nil
+}
+
+// deleteContent deletes all of a range but what Range has.
+func deleteContent(b *pebble.Batch, number uint32) error {
+	for _, kind := range []byte{stateKind, eventKind, timeKind, indexKind} {
+		if err := b.DeleteRange(head(kind, number), head(kind, number+1), nil); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -65,7 +65,7 @@ type found struct {
 func (r *reader) find(key string, at etcdstore.Revision) (*found, error) {
 	r.name = appendStateName(r.name[:0], r.number, key)
 	bound := binary.BigEndian.AppendUint64(r.name, uint64(at)+1)
-	if !r.states.SeekLT(bound) {
+	if r.states.SeekLTWithLimit(bound, r.name) != pebble.IterValid { // the limit keeps it from reading what was deleted of the keys before
 		return nil, r.states.Error()
 	}
 	return r.current(key)
