@@ -3,6 +3,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"log"
 	"os"
@@ -13,13 +14,15 @@ import (
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("typecheck: ")
-	patterns := os.Args[1:]
-	if len(patterns) == 0 {
+	tests := flag.Bool("test", false, "check the tests too")
+	flag.Parse()
+	if flag.NArg() == 0 {
 		log.Fatal("want the patterns of packages, as ./...")
 	}
 	loaded, err := packages.Load(&packages.Config{
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps | packages.NeedSyntax | packages.NeedTypes,
-	}, patterns...)
+		Mode:  packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps | packages.NeedSyntax | packages.NeedTypes,
+		Tests: *tests,
+	}, flag.Args()...)
 	if err != nil {
 		log.Fatal(err)
 	}
