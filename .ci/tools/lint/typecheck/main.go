@@ -1,5 +1,5 @@
-// Typecheck checks from their sources that packages are correct on the platform of GOOS and GOARCH. It compiles nothing: a compiler would first
-// have to build all that they import for that platform, which takes minutes.
+// Typecheck checks from their sources that packages are correct on the platform of GOOS and GOARCH, with the build tags of GOFLAGS. It compiles
+// nothing: a compiler would first have to build all that they import for those, which takes minutes.
 package main
 
 import (
