@@ -106,7 +106,7 @@ var mayImport = map[string][]string{
 	"gateway/api/storage":             {"encoding", "encoding/codec", "encoding/jsontext", "encoding/patch", "etcdstore", "gateway/access/cputime", "gateway/api/addresses", "gateway/api/admission", "gateway/api/catalog", "gateway/api/customresource", "gateway/api/garbage", "gateway/api/managedfields", "gateway/api/object", "gateway/claim", "gateway/http/request", "gateway/http/status", "gateway/resource", "gateway/watchcache", "gateway/watchcache/selector"},
 	"gateway/api/upstream":            {"gateway/access", "gateway/access/authentication", "gateway/access/authorization", "gateway/http/request", "gateway/http/response", "gateway/http/status"},
 	"gateway/api/webhook":             {},
-	"gateway/claim":                   {"etcdstore", "gateway/api/customresource", "gateway/api/kinds", "gateway/resource"},
+	"gateway/claim":                   {"etcdstore", "gateway/api/customresource", "gateway/resource"},
 	"gateway/config":                  {"gateway/api/mount", "gateway/config/buildinfo", "gateway/config/reload", "gateway/config/suggest"},
 	"gateway/config/buildinfo":        {},
 	"gateway/config/reload":           {},

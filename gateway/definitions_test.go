@@ -17,6 +17,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
+	"revtail/gateway/api/kinds"
 	"revtail/gateway/claim"
 )
 
@@ -317,7 +318,7 @@ func TestDefinitionOfAnotherProgram(t *testing.T) {
 func TestDefinitionThatIsTheFirstWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := lateStore{memory.New()}
-		owner, err := claim.Open(t.Context(), claim.Config{Store: store, Prefix: "/registry", Logger: slog.New(slog.DiscardHandler)})
+		owner, err := claim.Open(t.Context(), claim.Config{Store: store, Prefix: "/registry", Builtin: kinds.Builtin(), Logger: slog.New(slog.DiscardHandler)})
 		if err != nil || owner.State().Owner != claim.Unclaimed {
 			t.Fatalf("the data is %+v (%v)", owner.State(), err)
 		}

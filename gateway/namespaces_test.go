@@ -15,6 +15,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
+	"revtail/gateway/api/kinds"
 	"revtail/gateway/claim"
 )
 
@@ -156,7 +157,7 @@ func TestForeignDataGetsNoNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		store.Txn(map[string][]byte{"/registry/configmaps/shop/theirs": []byte(configMap("theirs", "", ""))}, nil)
-		owner, err := claim.Open(t.Context(), claim.Config{Store: store, Prefix: "/registry", Writable: true, Logger: slog.New(slog.DiscardHandler)})
+		owner, err := claim.Open(t.Context(), claim.Config{Store: store, Prefix: "/registry", Writable: true, Builtin: kinds.Builtin(), Logger: slog.New(slog.DiscardHandler)})
 		if err != nil || owner.State().Owner != claim.Foreign {
 			t.Fatalf("the data is %+v (%v)", owner.State(), err)
 		}

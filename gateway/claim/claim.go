@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"revtail/etcdstore"
+	"revtail/gateway/resource"
 )
 
 // Owner is the owner of the data under a prefix.
@@ -24,7 +25,7 @@ const (
 	Kubernetes Owner = "kube-apiserver" // a kube-apiserver wrote it, or uses this etcd
 )
 
-// Config has the prefix and the decisions of the operator. Store, Prefix and Logger are required.
+// Config has the prefix and the decisions of the operator. Store, Prefix, Logger and Builtin are required.
 type Config struct {
 	Store    etcdstore.Store
 	Prefix   string // as /registry, without a slash at its end
@@ -34,6 +35,10 @@ type Config struct {
 	Version  string // of this program, for the marker
 	File     string // what Store reads, for people, if it is no etcd but a file of one: nothing is written; Adopt and Writable do not apply
 	Logger   *slog.Logger
+
+	// Builtin are the built-in kinds, kinds.Builtin. Data without a marker is revtail's own if revtail has written an object of one of them there,
+	// or a CustomResourceDefinition.
+	Builtin []*resource.Resource
 }
 
 // Claim knows the owner of the data under a prefix. It is safe for concurrent use.

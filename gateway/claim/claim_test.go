@@ -13,6 +13,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
+	"revtail/gateway/api/kinds"
 )
 
 const prefix = "/registry"
@@ -36,7 +37,7 @@ func fill(t *testing.T, s etcdstore.Store, pairs ...string) {
 
 func open(t *testing.T, s etcdstore.Store, change func(*Config)) (*Claim, error) {
 	t.Helper()
-	config := Config{Store: s, Prefix: prefix, Logger: slog.New(slog.DiscardHandler)}
+	config := Config{Store: s, Prefix: prefix, Builtin: kinds.Builtin(), Logger: slog.New(slog.DiscardHandler)}
 	if change != nil {
 		change(&config)
 	}

@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"revtail/etcdstore"
 	"revtail/gateway/api/customresource"
-	"revtail/gateway/api/kinds"
 	"revtail/gateway/resource"
 )
 
@@ -27,7 +27,7 @@ type content struct {
 // scan reads the keys under the prefix. It stops at the first value of a kube-apiserver, which is sufficient.
 func (c *Claim) scan(ctx context.Context) (content, error) {
 	var found content
-	resources := append(kinds.Builtin(), customresource.Kind())
+	resources := append(slices.Clone(c.config.Builtin), customresource.Kind())
 	reported := time.Now()
 	prefix := c.config.Prefix + "/"
 	for page, err := range etcdstore.Scan(ctx, c.config.Store, prefix, 0) {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 
 	"revtail/etcdstore"
+	"revtail/gateway/api/kinds"
 	"revtail/gateway/claim"
 )
 
@@ -64,7 +65,7 @@ func (d *doctor) checkContent(ctx context.Context) {
 // checkClaim reports the owner of the data under the prefix.
 func (d *doctor) checkClaim(ctx context.Context) {
 	prefix := d.cfg.EtcdPrefix
-	state, err := claim.Look(ctx, claim.Config{Store: d.store, Prefix: prefix, Cluster: d.cfg.Cluster, Logger: slog.New(slog.DiscardHandler)})
+	state, err := claim.Look(ctx, claim.Config{Store: d.store, Prefix: prefix, Cluster: d.cfg.Cluster, Builtin: kinds.Builtin(), Logger: slog.New(slog.DiscardHandler)})
 	d.owned = err == nil && state.Owner == claim.Own
 	switch {
 	case err != nil:

@@ -18,6 +18,7 @@ import (
 	"revtail/etcdstore/redaction"
 	"revtail/gateway"
 	"revtail/gateway/access/flowcontrol"
+	"revtail/gateway/api/kinds"
 	"revtail/gateway/claim"
 	"revtail/gateway/config/buildinfo"
 )
@@ -58,7 +59,7 @@ func (s *Server) open(ctx context.Context, logger *slog.Logger) (err error) {
 			return err
 		}
 	}
-	state, err := claim.Look(ctx, claim.Config{Store: s.file, Prefix: s.options.Prefix, Logger: logger})
+	state, err := claim.Look(ctx, claim.Config{Store: s.file, Prefix: s.options.Prefix, Builtin: kinds.Builtin(), Logger: logger})
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (s *Server) open(ctx context.Context, logger *slog.Logger) (err error) {
 	if s.options.Redacts() {
 		s.store = redaction.New(redaction.Config{Store: s.store, Prefix: s.options.Prefix, Key: s.options.Key})
 	}
-	s.claim, err = claim.Open(ctx, claim.Config{Store: s.store, Prefix: s.options.Prefix, File: s.name(), Logger: logger})
+	s.claim, err = claim.Open(ctx, claim.Config{Store: s.store, Prefix: s.options.Prefix, Builtin: kinds.Builtin(), File: s.name(), Logger: logger})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"revtail/cmd/revtail/command"
+	"revtail/gateway/api/kinds"
 	"revtail/gateway/claim"
 )
 
@@ -17,7 +18,7 @@ func (p *process) openClaim(ctx context.Context) error {
 	}
 	p.etcdWasEmpty = revision <= 1
 	p.claim, err = claim.Open(ctx, claim.Config{
-		Store: p.store, Prefix: p.cfg.EtcdPrefix,
+		Store: p.store, Prefix: p.cfg.EtcdPrefix, Builtin: kinds.Builtin(),
 		Adopt: p.cfg.Adopt, Writable: p.cfg.Writable, Cluster: p.cfg.Cluster, Version: p.build.Version, Logger: p.logger,
 	})
 	if refused := (*claim.RefusedError)(nil); errors.As(err, &refused) {

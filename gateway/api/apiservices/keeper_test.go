@@ -9,6 +9,7 @@ import (
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
 	"revtail/gateway/api/catalog"
+	"revtail/gateway/api/kinds"
 	"revtail/gateway/api/storage"
 	"revtail/gateway/claim"
 	"revtail/gateway/resource"
@@ -23,7 +24,7 @@ func start(t *testing.T, etcd *memory.Store, pairs ...string) *keeper {
 		put(t, etcd, pairs[i], pairs[i+1])
 	}
 	logger := slog.New(slog.DiscardHandler)
-	owner, err := claim.Open(t.Context(), claim.Config{Store: etcd, Prefix: prefix, Writable: false, Logger: logger})
+	owner, err := claim.Open(t.Context(), claim.Config{Store: etcd, Prefix: prefix, Writable: false, Builtin: kinds.Builtin(), Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ func TestOwners(t *testing.T) {
 			if got, want := len(stored(t, etcd)) > 0, test.owner == claim.Own; got != want {
 				t.Errorf("there are APIServices: %t, want %t", got, want)
 			}
-			state, err := claim.Look(t.Context(), claim.Config{Store: etcd, Prefix: prefix, Logger: slog.New(slog.DiscardHandler)})
+			state, err := claim.Look(t.Context(), claim.Config{Store: etcd, Prefix: prefix, Builtin: kinds.Builtin(), Logger: slog.New(slog.DiscardHandler)})
 			if err != nil || state.Owner != test.owner {
 				t.Errorf("afterwards the data is of %s, want %s: %v", state.Owner, test.owner, err)
 			}
