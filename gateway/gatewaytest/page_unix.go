@@ -3,115 +3,43 @@
 package gatewaytest
 
 import (
-	"bufio"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
-	"time"
 )
 
-// Page is a page in a real browser, without a window, that gets events of mouse and keyboard. It uses the DevTools protocol over a pipe.
-// Its methods fail the test on an error.
+// Page is a page in a real browser, without a screen, that gets events of mouse and keyboard. Its methods fail the test on an error.
 type Page struct {
 	*browser
 
-	session, target string
+	context, session, target string // see BrowserContextID, SessionID and TargetID of the protocol
 }
 
-// browser is a running browser. All of its pages share it.
-type browser struct {
-	to    *os.File
-	ended chan struct{} // closed when the browser has ended
-
-	mu       sync.Mutex // guards the fields below
-	last     int        // number of the last call
-	waiting  map[int]chan message
-	messages map[string][]string // errors of the pages, by session
-}
-
-// message is a message of the DevTools protocol, in either direction.
-type message struct {
-	ID      int             `json:"id,omitempty"`
-	Session string          `json:"sessionId,omitempty"`
-	Method  string          `json:"method,omitempty"`
-	Params  json.RawMessage `json:"params,omitempty"`
-	Result  json.RawMessage `json:"result,omitempty"`
-	Error   *struct {
-		Message string `json:"message"`
-	} `json:"error,omitempty"`
-}
-
-// withBrowser is given by make console. The tests in a browser take two minutes, and the race detector sees nothing of the browser.
-var withBrowser = flag.Bool("browser", false, "run the tests that need a browser")
-
-// NeedBrowser returns the path of Chromium. Without -browser the test is skipped; without Chromium too, but under CI it fails then,
-// because CI installs it.
-func NeedBrowser(tb testing.TB) string {
-	tb.Helper()
-	if !*withBrowser {
-		tb.Skip("make console runs this test, which needs a browser")
-	}
-	for _, name := range []string{"google-chrome", "chromium", "chromium-browser"} { // Ubuntu's chromium-browser only starts a snap
-		if browser, err := exec.LookPath(name); err == nil {
-			return browser
-		}
-	}
-	const missing = "there is no Chromium: install Debian's package chromium for this test"
-	if os.Getenv("CI") == "true" {
-		tb.Fatal(missing)
-	}
-	tb.Skip(missing)
-	return ""
-}
-
-// OpenPage opens a URL in a window of that size. The browser ends with the test.
+// OpenPage opens a URL in a window of that size, with cookies, storage and a cache of its own, which end with the test.
 func OpenPage(tb testing.TB, url string, width, height int) *Page {
 	tb.Helper()
-	commands, to, err := os.Pipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	from, answers, err := os.Pipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	cmd := exec.Command(NeedBrowser(tb), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars=false", //nolint:noctx // tb.Context ends before the cleanups
-		"--user-data-dir="+tb.TempDir(), "--remote-debugging-pipe", fmt.Sprintf("--window-size=%d,%d", width, height), "about:blank")
-	cmd.ExtraFiles = []*os.File{commands, answers} // its descriptors 3 and 4
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		tb.Fatal(err)
-	}
-	_, _ = commands.Close(), answers.Close() // the browser has its own descriptors
-	p := &Page{browser: &browser{to: to, ended: make(chan struct{}), waiting: make(map[int]chan message), messages: make(map[string][]string)}}
-	go p.read(from)
+	p := &Page{browser: useBrowser(tb)}
+	var created struct{ BrowserContextID string }
+	p.call(tb, "Target.createBrowserContext", nil, &created)
+	p.context = created.BrowserContextID
 	tb.Cleanup(func() {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // all of its processes
-		_ = cmd.Wait()                                      // it was killed
-		<-p.ended
-		_, _ = to.Close(), from.Close()
 		if tb.Failed() {
 			tb.Logf("errors of the page: %.4000s", p.Errors())
 		}
+		(&Page{browser: p.browser}).call(tb, "Target.disposeBrowserContext", map[string]any{"browserContextId": p.context}, nil)
 	})
-	p.attach(tb, url)
+	p.attach(tb, url, map[string]any{"newWindow": true, "width": width, "height": height})
 	return p
 }
 
-// Tab opens a URL in another tab of the same browser.
+// Tab opens a URL in another tab of the same window.
 func (p *Page) Tab(tb testing.TB, url string) *Page {
 	tb.Helper()
-	tab := &Page{browser: p.browser}
-	tab.attach(tb, url)
+	tab := &Page{browser: p.browser, context: p.context}
+	tab.attach(tb, url, map[string]any{})
 	return tab
 }
 
@@ -127,10 +55,12 @@ func (p *Page) Close(tb testing.TB) {
 	(&Page{browser: p.browser}).call(tb, "Target.closeTarget", map[string]any{"targetId": p.target}, nil)
 }
 
-func (p *Page) attach(tb testing.TB, url string) {
+// attach opens a URL in a target that the browser makes as told.
+func (p *Page) attach(tb testing.TB, url string, target map[string]any) {
 	tb.Helper()
+	target["url"], target["browserContextId"] = "about:blank", p.context
 	var created struct{ TargetID string }
-	p.call(tb, "Target.createTarget", map[string]any{"url": "about:blank"}, &created)
+	p.call(tb, "Target.createTarget", target, &created)
 	var attached struct{ SessionID string }
 	p.call(tb, "Target.attachToTarget", map[string]any{"targetId": created.TargetID, "flatten": true}, &attached)
 	p.session, p.target = attached.SessionID, created.TargetID
@@ -174,32 +104,6 @@ func (p *Page) awaitLoaded(tb testing.TB, expression string) {
 	})
 }
 
-// read passes responses to the waiting calls, until the browser ends.
-func (b *browser) read(from io.Reader) {
-	defer close(b.ended)
-	in := bufio.NewReader(from)
-	for {
-		text, err := in.ReadBytes(0)
-		if err != nil {
-			return
-		}
-		var m message
-		if json.Unmarshal(text[:len(text)-1], &m) != nil {
-			continue
-		}
-		b.mu.Lock()
-		waiter := b.waiting[m.ID]
-		delete(b.waiting, m.ID)
-		if m.Method == "Runtime.exceptionThrown" || m.Method == "Log.entryAdded" {
-			b.messages[m.Session] = append(b.messages[m.Session], string(m.Params))
-		}
-		b.mu.Unlock()
-		if waiter != nil {
-			waiter <- m
-		}
-	}
-}
-
 // call makes one call of the DevTools protocol.
 func (p *Page) call(tb testing.TB, method string, params, result any) {
 	tb.Helper()
@@ -211,40 +115,7 @@ func (p *Page) call(tb testing.TB, method string, params, result any) {
 // try is call for a caller who handles the error of the browser.
 func (p *Page) try(tb testing.TB, method string, params, result any) error {
 	tb.Helper()
-	given, err := json.Marshal(params)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	answer := make(chan message, 1)
-	p.mu.Lock()
-	p.last++
-	m := message{ID: p.last, Session: p.session, Method: method}
-	if params != nil {
-		m.Params = given
-	}
-	p.waiting[m.ID] = answer
-	text, err := json.Marshal(m)
-	if err == nil {
-		_, err = p.to.Write(append(text, 0))
-	}
-	p.mu.Unlock()
-	if err != nil {
-		tb.Fatalf("%s: %v", method, err)
-	}
-	select {
-	case m = <-answer:
-	case <-p.ended:
-		tb.Fatalf("%s: the browser has ended", method)
-	case <-time.After(Patience):
-		tb.Fatalf("%s: no answer from the browser", method)
-	}
-	if m.Error != nil {
-		return errors.New(m.Error.Message)
-	}
-	if result == nil {
-		return nil
-	}
-	return json.Unmarshal(m.Result, result)
+	return p.send(tb, message{Session: p.session, Method: method}, params, result)
 }
 
 // Eval returns the value of an expression of JavaScript, that of a promise when it is resolved.
