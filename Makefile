@@ -59,11 +59,12 @@ run: build ## Start the gateway with an etcd of its own on loopback
 test: ## Run every test that needs nothing but Go
 	go test -parallel 4 $(PKG)
 
-race: export CGO_ENABLED := 1
+# Without inlining the compiler takes a fifth less time, which is most of what the tests with the race detector take where nothing is cached.
+race race-quick: export CGO_ENABLED := 1
+race race-quick: export GOFLAGS := $(GOFLAGS) -gcflags=all=-l
 race: ## Run them again under the race detector (needs a C compiler)
 	go test -race -short -parallel 4 -timeout 20m $(PKG)
 
-race-quick: export CGO_ENABLED := 1
 race-quick: ## The same for the packages that have goroutines of their own, without those that start whole gateways
 	go test -race -short -parallel 4 -timeout 20m $(CONCURRENT:%=./%/...) $$(printf './%s ' $(GOROUTINES))
 
@@ -110,7 +111,7 @@ abuse: $(TOOLS)/etcd ## Attack the program as a user who means harm, and print w
 	cd gateway/gatewaytest && go test -count=1 -timeout 10m -v -run 'TestStrangersFillNoMemory|TestKeyUpdatesOfStrangers' -args -attack | grep -v '^=== '
 
 console: ## Drive the page at /ui/, and pages that use revtail.js, in a browser (needs Chromium), and keep the pictures in bin/console
-	mkdir -p bin/console && go test -count=1 -v -run 'TestConsole|TestModule|TestEventSource' ./gateway/gatewaytest -artifacts -outputdir $(CURDIR)/bin/console -args -browser
+	mkdir -p bin/console && go test -count=1 -v -parallel 4 -run 'TestConsole|TestModule|TestEventSource' ./gateway/gatewaytest -artifacts -outputdir $(CURDIR)/bin/console -args -browser
 
 fuzz: ## Run each fuzz target for FUZZTIME; FUZZ="encoding gateway/netio" for those in some folders
 	@grep -rHoE --include='*_test.go' '^func Fuzz\w+' $(FUZZ) | while IFS=: read -r file func; do \
