@@ -28,13 +28,14 @@ func (l InterceptListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &InterceptConn{Conn: conn, writeTimeout: l.WriteTimeout}, nil
+	return &InterceptConn{Conn: conn, hello: new(clientHello), writeTimeout: l.WriteTimeout}, nil
 }
 
 // InterceptConn is a connection below TLS. Once an event loop owns it, writes go to the loop's buffer and reads return immediately. Over
 // HTTP/2 no loop owns it; writes go to the sink of package http2.
 type InterceptConn struct {
 	net.Conn                   // nil while a loop owns it
+	hello        *clientHello  // nil: it has been read
 	socket       socket.Socket // set by Intercept
 	encrypted    *[]byte       // the loop's buffer; nil: no loop owns it
 	received     int           // bytes that were read while a loop owned it
@@ -114,7 +115,10 @@ func (w *InterceptConn) Close() error {
 // socket.ErrPeerGone when the client has sent more than MaxClientBytes, because TLS answers some of them (KeyUpdate), and the loop would
 // keep the answers for a client that does not read.
 func (w *InterceptConn) Read(p []byte) (int, error) {
-	if w.encrypted == nil {
+	switch {
+	case w.hello != nil:
+		return w.readHello(p)
+	case w.encrypted == nil:
 		return w.Conn.Read(p)
 	}
 	n, more, err := w.socket.Read(p)
@@ -125,6 +129,14 @@ func (w *InterceptConn) Read(p []byte) (int, error) {
 		err = NoDataError{}
 	case w.received > MaxClientBytes:
 		return 0, socket.ErrPeerGone
+	}
+	return n, err
+}
+
+func (w *InterceptConn) readHello(p []byte) (int, error) {
+	n, done, err := w.hello.readFrom(w.Conn, p)
+	if done {
+		w.hello = nil
 	}
 	return n, err
 }
