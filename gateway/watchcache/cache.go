@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"revtail/encoding"
 	"revtail/etcdstore"
 	"revtail/gateway/watchcache/history"
@@ -18,7 +20,7 @@ import (
 // takes.
 const DefaultGap = 2 * time.Millisecond
 
-// Config configures a Cache. Every field except Path, Key, Readable and Gap is needed.
+// Config configures a Cache. Every field except Path, Key, Readable, Gap and LogReserve is needed.
 type Config struct {
 	Store  etcdstore.Store
 	Prefix string // of the keys of the resource; ends with "/"
@@ -36,6 +38,8 @@ type Config struct {
 	// Gap is the least time between two wake-ups of watchers: the events of a burst reach them together, and the first event after
 	// a quiet time at once. Zero: each batch of the store wakes them.
 	Gap time.Duration
+	// LogReserve has the bytes that the logs of all caches of a process share, beyond a 32nd of the state of each. Nil: they are not bounded together.
+	LogReserve *semaphore.Weighted
 }
 
 // Cache keeps one resource in memory. It is safe for concurrent use, and serves only while Run runs.
@@ -90,6 +94,7 @@ func New(config Config) *Cache {
 		held:      snapshots.Set[snapshot]{MaxBytes: snapshots.MaxBytes},
 	}
 	c.held.Mutex = &c.mu
+	c.log.reserve = config.LogReserve
 	c.fanout = c.newFanout()
 	c.reads = history.NewRevisionReads(c.Newest, ErrStopped)
 	c.checker = history.NewConsistencyChecker(config.Store, config.Prefix, c.consistencyState, c.reportDifference)
@@ -212,6 +217,13 @@ func (c *Cache) appendBatch(s snapshot, events []*event) {
 	c.advanceLocked(s.revision)
 }
 
+// trimLog makes the log give back memory of events that are older than a trimPeriod.
+func (c *Cache) trimLog() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.log.trim(c.notifier.first)
+}
+
 // advanceLocked wakes the readers that wait for a revision. Only a refill from a restored etcd, a new generation, lowers through.
 func (c *Cache) advanceLocked(through etcdstore.Revision) {
 	c.through = through
@@ -225,6 +237,7 @@ func (c *Cache) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stopped, c.ready = true, false
+	c.log.release(0)
 	c.wakeAllLocked()
 	c.notifier.published(c.log.next)
 	c.advanceLocked(c.through)

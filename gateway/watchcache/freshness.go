@@ -107,6 +107,8 @@ func (c *Cache) Refresh(ctx context.Context) (through etcdstore.Revision, err er
 func (c *Cache) requestProgress(ctx context.Context, watcher etcdstore.Watcher, identity uint64) error {
 	idle := time.NewTicker(idleProgressPeriod)
 	defer idle.Stop()
+	trim := time.NewTicker(trimPeriod)
+	defer trim.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -118,6 +120,9 @@ func (c *Cache) requestProgress(ctx context.Context, watcher etcdstore.Watcher, 
 			if errors.Is(mismatch, history.ErrMismatch) {
 				return mismatch
 			}
+		case <-trim.C:
+			c.trimLog()
+			continue
 		case <-c.progressRequested:
 		case <-idle.C:
 		}

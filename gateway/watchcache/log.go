@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 
+	"golang.org/x/sync/semaphore"
+
 	"revtail/etcdstore"
 )
 
@@ -13,6 +15,11 @@ const (
 	maxEvents = 16 << 10
 	minBytes  = 8 << 20
 	maxBytes  = 64 << 20
+	// The share of a log is a 32nd of the state's bytes, maxShare at most. Without the reserve it has its share, or minFree: more than waits to be
+	// published. Old events stay within the share, or minKept.
+	maxShare = 16 << 20
+	minFree  = 2 * maxUnpublished
+	minKept  = 256 << 10
 	// minEvents is the first size of the ring, because most resources are quiet.
 	minEvents = 64
 )
@@ -23,9 +30,13 @@ type log struct {
 	ring      []*event // its length is a power of two; position p has index p modulo the length
 	first     uint64   // position of the oldest event
 	next      uint64   // position of the next event
+	recent    uint64   // position at the trim before, or of the oldest event that was added since
 	bytes     int      // of all events
 	byteLimit int      // of bytes, unless it is less than minBytes
-	limit     int      // of the ring's length; zero: maxEvents
+	share     int      // see maxShare
+	reserve   *semaphore.Weighted
+	borrowed  int // bytes from reserve
+	limit     int // of the ring's length; zero: maxEvents
 	// floor: the log holds every event later than this revision.
 	floor etcdstore.Revision
 }
@@ -35,7 +46,11 @@ type log struct {
 func (l *log) reset(floor etcdstore.Revision) {
 	limit := cmp.Or(l.limit, maxEvents)
 	next := l.next + uint64(limit) + 1
-	*l = log{ring: make([]*event, min(minEvents, limit)), first: next, next: next, byteLimit: l.byteLimit, limit: limit, floor: floor}
+	l.release(0)
+	*l = log{
+		ring: make([]*event, min(minEvents, limit)), first: next, next: next, recent: next, limit: limit, floor: floor,
+		byteLimit: l.byteLimit, share: l.share, reserve: l.reserve,
+	}
 }
 
 func (l *log) at(position uint64) *event { return l.ring[position&uint64(len(l.ring)-1)] }
@@ -43,7 +58,7 @@ func (l *log) at(position uint64) *event { return l.ring[position&uint64(len(l.r
 func (l *log) append(e *event) {
 	if l.next-l.first == uint64(len(l.ring)) {
 		if len(l.ring) < l.limit {
-			l.grow()
+			l.setLength(2 * len(l.ring))
 		} else {
 			l.drop()
 		}
@@ -51,8 +66,48 @@ func (l *log) append(e *event) {
 	l.ring[l.next&uint64(len(l.ring)-1)] = e
 	l.next++
 	l.bytes += e.memory
-	for l.bytes > max(l.byteLimit, minBytes) && l.first < l.next-1 {
+	for !l.borrow(0) && l.first < l.next-1 {
 		l.drop()
+	}
+}
+
+// borrow takes from the reserve what the events, and as many bytes more, need. It returns false if they are beyond the limit, or the reserve is used up.
+func (l *log) borrow(more int) bool {
+	if l.bytes+more > max(l.byteLimit, minBytes) {
+		return false
+	}
+	missing := l.bytes + more - max(l.share, minFree) - l.borrowed
+	if missing <= 0 {
+		return true
+	}
+	if l.reserve != nil && !l.reserve.TryAcquire(int64(missing)) {
+		return false
+	}
+	l.borrowed += missing
+	return true
+}
+
+// trim drops events that the log had at the trim before, and that are before a position, except for its share. What they took goes back to the reserve.
+func (l *log) trim(before uint64) {
+	for l.bytes > max(l.share, minKept) && l.first < min(l.recent, before) {
+		l.drop()
+	}
+	l.recent = l.next
+	l.release(max(l.bytes-max(l.share, minFree), 0))
+	length := len(l.ring)
+	for length > minEvents && l.next-l.first < uint64(length/4) {
+		length /= 2
+	}
+	l.setLength(length)
+}
+
+// release returns to the reserve what is beyond a number of bytes.
+func (l *log) release(needed int) {
+	if excess := l.borrowed - needed; excess > 0 {
+		if l.reserve != nil {
+			l.reserve.Release(int64(excess))
+		}
+		l.borrowed = needed
 	}
 }
 
@@ -60,29 +115,36 @@ func (l *log) append(e *event) {
 // them. It is called once after a reset, while the log has dropped no event.
 func (l *log) prepend(older []*event, floor etcdstore.Revision) {
 	for _, e := range slices.Backward(older) {
-		if l.next-l.first == uint64(l.limit) || l.bytes+e.memory > max(l.byteLimit, minBytes) {
+		if l.next-l.first == uint64(l.limit) || !l.borrow(e.memory) {
 			l.floor = e.revision
 			return
 		}
 		if l.next-l.first == uint64(len(l.ring)) {
-			l.grow()
+			l.setLength(2 * len(l.ring))
 		}
 		l.first--
 		l.ring[l.first&uint64(len(l.ring)-1)] = e
+		l.recent = min(l.recent, l.first)
 		l.bytes += e.memory
 	}
 	l.floor = floor
 }
 
-// resize sets the limit for a state of that size.
-func (l *log) resize(state int) { l.byteLimit = min(state/8, maxBytes) }
+// resize sets the limit and the share for a state of that size.
+func (l *log) resize(state int) {
+	l.byteLimit, l.share = min(state/8, maxBytes), min(state/32, maxShare)
+}
 
-func (l *log) grow() {
-	larger := make([]*event, 2*len(l.ring))
-	for p := l.first; p < l.next; p++ {
-		larger[p&uint64(len(larger)-1)] = l.at(p)
+// setLength sets the length of the ring, which must hold all events.
+func (l *log) setLength(length int) {
+	if length == len(l.ring) {
+		return
 	}
-	l.ring = larger
+	ring := make([]*event, length)
+	for p := l.first; p < l.next; p++ {
+		ring[p&uint64(length-1)] = l.at(p)
+	}
+	l.ring = ring
 }
 
 func (l *log) drop() {

@@ -1,11 +1,18 @@
 package watchcache
 
 import (
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"revtail/encoding"
 	"revtail/etcdstore"
+	"revtail/etcdstore/memory"
 )
 
 func at(revision etcdstore.Revision) *event {
@@ -128,4 +135,93 @@ func TestLogPrepend(t *testing.T) {
 	if l.next-l.first != 1 || l.floor != 5 {
 		t.Errorf("a log holds %d events beyond its limit of bytes, after %d", l.next-l.first, l.floor)
 	}
+}
+
+// sized makes an event that takes so many bytes.
+func sized(revision etcdstore.Revision, bytes int) *event {
+	e := at(revision)
+	e.memory = bytes
+	return e
+}
+
+// TestLogReserve checks that a log takes what it needs beyond its share from the reserve, keeps fewer events when the reserve is used up, and gives back
+// what it took.
+func TestLogReserve(t *testing.T) {
+	const reserve, size = 3 << 20, 1 << 10
+	shared := semaphore.NewWeighted(reserve)
+	free := func() (n int64) {
+		for shared.TryAcquire(size) {
+			n += size
+		}
+		shared.Release(n)
+		return n
+	}
+	filled := func() *log {
+		l := &log{reserve: shared}
+		l.reset(1)
+		for revision := etcdstore.Revision(2); revision < 2+(minBytes/size); revision++ {
+			l.append(sized(revision, size))
+		}
+		return l
+	}
+	first, second := filled(), filled()
+	if first.bytes != minFree+reserve || second.bytes != minFree {
+		t.Errorf("the logs hold %d and %d bytes, want %d and %d", first.bytes, second.bytes, minFree+reserve, minFree)
+	}
+	last := first.next
+	first.trim(last)
+	if first.bytes != minFree+reserve || free() != 0 {
+		t.Errorf("%d bytes, and %d free, after the first trim: want all events, which are new", first.bytes, free())
+	}
+	first.append(sized(1<<20, size))
+	first.trim(first.next)
+	if first.bytes != minKept || first.next != last+1 || free() != reserve {
+		t.Errorf("%d bytes, and %d free, after the second trim: want %d and %d", first.bytes, free(), minKept, reserve)
+	}
+	if events := first.read(nil, first.first, 1<<20, 1<<20); len(events) != minKept/size || events[0].revision != first.floor+1 || len(first.ring) > 4*minKept/size {
+		t.Errorf("%d events after %d, in a ring of %d", len(events), first.floor, len(first.ring))
+	}
+	third := filled()
+	third.reset(1)
+	if free() != reserve {
+		t.Errorf("%d bytes are free after a reset, want %d", free(), reserve)
+	}
+	third.prepend([]*event{sized(2, size), sized(3, minFree), sized(4, reserve/2), sized(5, reserve/2)}, 1)
+	third.trim(third.next)
+	if third.bytes != minFree+reserve || third.floor != 2 || free() != 0 {
+		t.Errorf("%d bytes after %d, and %d free, after a prepend: want %d after 2, and none", third.bytes, third.floor, free(), minFree+reserve)
+	}
+	third.release(0)
+	if free() != reserve {
+		t.Errorf("%d bytes are free at the end, want %d", free(), reserve)
+	}
+}
+
+// TestLogIsTrimmed checks that events of a quiet resource leave the log after a minute, and that a client resumes before them all the same.
+func TestLogIsTrimmed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reserve := semaphore.NewWeighted(1 << 20)
+		w := &world{t: t, store: memory.New()}
+		w.cache = New(Config{Store: w.store, Prefix: root, Decode: decodeThing, Logger: slog.New(slog.DiscardHandler), LogReserve: reserve})
+		w.start()
+		for range 600 {
+			w.put("a/x", "l", strings.Repeat("x", 4<<10))
+		}
+		full := w.cache.Stats().Events
+		<-time.After(trimPeriod / 2)
+		if got := w.cache.Stats().Events; got != full || full < 500 {
+			t.Errorf("%d events after half a minute, %d before it", got, full)
+		}
+		<-time.After(2 * trimPeriod)
+		if got := w.cache.Stats().Events; got > full/4 || got == 0 {
+			t.Errorf("%d events after two minutes, %d before", got, full)
+		}
+		if !reserve.TryAcquire(1 << 20) {
+			t.Error("the reserve is not free")
+		}
+		reserve.Release(1 << 20)
+		if got := w.count(w.watch(WatchQuery{After: 2})); got != 599 {
+			t.Errorf("a client that resumes gets %d events, want 599", got)
+		}
+	})
 }

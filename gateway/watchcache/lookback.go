@@ -75,7 +75,7 @@ func (c *Cache) readBack(ctx context.Context, through etcdstore.Revision) error 
 func (c *Cache) readBackTo(ctx context.Context, after, through etcdstore.Revision) error {
 	var recent log // holds as many events as its limit allows
 	c.mu.Lock()
-	recent.byteLimit = c.log.byteLimit
+	recent.byteLimit, recent.reserve = c.log.byteLimit, c.log.reserve
 	c.mu.Unlock()
 	recent.reset(after)
 	if after == 1 {
@@ -88,6 +88,7 @@ func (c *Cache) readBackTo(ctx context.Context, after, through etcdstore.Revisio
 			recent.append(decoded)
 		}
 	})
+	recent.release(0) // for the log
 	if err != nil {
 		return err
 	}

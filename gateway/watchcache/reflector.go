@@ -18,6 +18,8 @@ const (
 	// the watch counts as dead.
 	idleProgressPeriod = 5 * time.Second
 	silenceTimeout     = 15 * time.Second
+	// trimPeriod is the time between trims of the log: events stay in it for a minute at least, unless it is full.
+	trimPeriod = time.Minute
 	// lookBack is how many revisions before the state of a fill the log gets, so that clients resume in memory after a restart.
 	lookBack = maxEvents
 )

@@ -47,6 +47,8 @@ func (c *Catalog) NewCache(res *resource.Resource) *Cache {
 		Decode: decoder(res, c.Prefix),
 		Logger: c.Logger,
 		Gap:    eventGap,
+
+		LogReserve: c.logs,
 	}
 	out := &Cache{resource: res, store: c.Store}
 	if (c.Cluster || c.File) && res != customresource.Kind() {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sync/semaphore"
 	eventsv1 "k8s.io/api/events/v1"
 
 	"revtail/etcdstore"
@@ -19,6 +20,9 @@ import (
 	"revtail/gateway/claim"
 	"revtail/gateway/resource"
 )
+
+// logReserve is what the logs of all caches have together beyond their shares: as much as the log of one large and busy resource.
+const logReserve = 64 << 20
 
 // Config configures a Catalog.
 type Config struct {
@@ -50,6 +54,7 @@ type Catalog struct {
 	current atomic.Pointer[Snapshot]
 	defined chan struct{} // closed when the resources that were defined before the start are served
 	mounts  *mounts
+	logs    *semaphore.Weighted
 	objects Objects // nil before Run
 
 	mu      sync.Mutex // guards sources, and that current has them
@@ -87,7 +92,7 @@ func New(config Config) (*Catalog, error) {
 	if config.Cluster {
 		builtin = kinds.InCluster
 	}
-	c := &Catalog{Config: config, builtin: append(builtin(), customresource.Kind()), defined: make(chan struct{})}
+	c := &Catalog{Config: config, builtin: append(builtin(), customresource.Kind()), defined: make(chan struct{}), logs: semaphore.NewWeighted(logReserve)}
 	if err := mount.Check(config.Mounts, config.Prefix, c.builtin); err != nil {
 		return nil, err
 	}
