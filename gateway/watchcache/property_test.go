@@ -159,6 +159,7 @@ type plan struct {
 	writes   []map[string]string
 	watchers []plannedWatcher
 	logLimit int
+	trims    int // number of writes before the log drops what is published; zero: it does not
 	gap      time.Duration
 }
 
@@ -183,6 +184,7 @@ var (
 	drawPlan = rapid.Custom(func(t *rapid.T) plan {
 		p := plan{
 			logLimit: rapid.SampledFrom([]int{2, 8, 64}).Draw(t, "log"),
+			trims:    rapid.SampledFrom([]int{0, 1, 5}).Draw(t, "trims"),
 			gap:      rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(t, "gap"),
 		}
 		p.writes = rapid.SliceOfN(rapid.MapOfN(drawPath, drawLabel, 1, 3), 1, 30).Draw(t, "writes")
@@ -265,11 +267,24 @@ func (p plan) run(t *testing.T) (problems []string) {
 			write(w.store, p.writes[i])
 			synctest.Wait()
 		}
+		if p.trims > 0 && i%p.trims == 0 {
+			w.cache.dropPublished()
+		}
 	}
 	for _, f := range followers {
 		problems = append(problems, f.check(h)...)
 	}
 	return problems
+}
+
+// dropPublished is trimLog for events of any size and age.
+func (c *Cache) dropPublished() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.log.first < c.notifier.first {
+		c.log.drop()
+	}
+	c.log.trim(c.notifier.first)
 }
 
 func (p plan) open(w *world, planned plannedWatcher, newest etcdstore.Revision) *follower {
