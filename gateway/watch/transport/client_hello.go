@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"encoding/binary"
 	"io"
 )
@@ -11,41 +12,57 @@ const (
 	maxRecord       = 16 << 10 // bytes of a record without protection; crypto/tls refuses a longer one
 )
 
-// clientHello divides the first record of a TLS connection, which has the ClientHello, into four, as RFC 8446, section 5.1, permits: as long as a
+// clientHello divides the first record of a TLS connection, which has the ClientHello, into quarters, as RFC 8446, section 5.1, permits: as long as a
 // connection lives, crypto/tls keeps a buffer of its longest record, and a ClientHello has 1.5 KB since key exchange is hybrid (X25519MLKEM768).
-// The other buffer that crypto/tls keeps, of the whole message, doubles when it grows, so four equal parts leave no room unused in it.
+// The other buffer that crypto/tls keeps, of the whole message, doubles when it grows, so quarters leave little room unused in it.
 type clientHello struct {
-	header [recordHeader]byte // of the client's record, as far as it is read
-	read   int                // bytes of header
-	left   int                // bytes of the client's record that are not read yet
-	part   int                // bytes of each record that Read makes
+	header [3]byte // type and version of the client's record
+	left   int     // bytes of the client's record that Read has not returned
+	part   int     // bytes of each record that Read makes; zero: nothing is read yet
+	held   []byte  // bytes that were read and not returned
 }
 
-// readFrom reads a record that TLS reads next. p must be longer than a header. done means that the client's record has been read. A first record
-// that is no handshake, or too long, is read unchanged.
+// readFrom reads a record that TLS reads next. p must be longer than a header. done means that the client's record has been read. What does not begin
+// with the header of a handshake, or is too long, is read unchanged, and as far as p has room: an HTTP request of which a part is not read would reset
+// the connection of its client.
 func (h *clientHello) readFrom(conn io.Reader, p []byte) (n int, done bool, err error) {
 	if len(p) <= recordHeader {
 		return 0, false, io.ErrShortBuffer
 	}
-	for h.read < recordHeader {
-		n, err = conn.Read(h.header[h.read:])
-		if h.read += n; err != nil {
-			return copy(p, h.header[:h.read]), true, err
-		}
-	}
 	if h.part == 0 {
-		length := int(binary.BigEndian.Uint16(h.header[3:]))
-		if h.header[0] != recordHandshake || length == 0 || length > maxRecord {
-			return copy(p, h.header[:]), true, nil
+		n, err = conn.Read(p)
+		if !h.begin(p[:n]) {
+			return n, true, err
 		}
-		h.left, h.part = length, (length+3)/4
 	}
-	n, err = conn.Read(p[recordHeader:min(len(p), recordHeader+min(h.part, h.left))])
-	if n == 0 {
+	if h.left == 0 { // what followed the record
+		n = copy(p, h.held)
+		h.held = h.held[n:]
+		return n, len(h.held) == 0, nil
+	}
+	room := p[recordHeader:min(len(p), recordHeader+min(h.part, h.left))]
+	if len(h.held) > 0 {
+		n, err = copy(room, h.held), nil
+		h.held = h.held[n:]
+	} else if n, err = conn.Read(room); n == 0 {
 		return 0, false, err
 	}
 	h.left -= n
-	copy(p, h.header[:3])
-	binary.BigEndian.PutUint16(p[3:], uint16(n))
-	return recordHeader + n, h.left == 0, err
+	copy(p, h.header[:])
+	binary.BigEndian.PutUint16(p[len(h.header):], uint16(n))
+	return recordHeader + n, h.left == 0 && len(h.held) == 0, err
+}
+
+// begin takes the first bytes of a connection. It returns false if they are no begin of a ClientHello.
+func (h *clientHello) begin(first []byte) bool {
+	if len(first) < recordHeader || first[0] != recordHandshake {
+		return false
+	}
+	length := int(binary.BigEndian.Uint16(first[len(h.header):]))
+	if length == 0 || length > maxRecord {
+		return false
+	}
+	copy(h.header[:], first)
+	h.left, h.part, h.held = length, (length+3)/4, bytes.Clone(first[recordHeader:])
+	return true
 }
