@@ -38,7 +38,7 @@ type Config struct {
 	// Gap is the least time between two wake-ups of watchers: the events of a burst reach them together, and the first event after
 	// a quiet time at once. Zero: each batch of the store wakes them.
 	Gap time.Duration
-	// LogReserve has the bytes that the logs of all caches of a process share, beyond a 32nd of the state of each. Nil: they are not bounded together.
+	// LogReserve has the bytes that the logs of all caches of a process share, beyond those that each log has without it. Nil: they are not bounded together.
 	LogReserve *semaphore.Weighted
 }
 

@@ -53,7 +53,7 @@ func (h *clientHello) readFrom(conn io.Reader, p []byte) (n int, done bool, err 
 	return recordHeader + n, h.left == 0 && len(h.held) == 0, err
 }
 
-// begin takes the first bytes of a connection. It returns false if they are no begin of a ClientHello.
+// begin takes the first bytes of a connection. It returns false if they are not the beginning of a ClientHello.
 func (h *clientHello) begin(first []byte) bool {
 	if len(first) < recordHeader || first[0] != recordHandshake {
 		return false
