@@ -193,7 +193,7 @@ func (c *Cache) replace(s snapshot, floor etcdstore.Revision) {
 	}
 	c.current = s
 	c.log.reset(floor)
-	c.log.resize(s.objects.size)
+	c.log.state = s.objects.size
 	c.advanceLocked(s.revision)
 	c.wakeAllLocked()
 	c.notifier.published(c.log.next)
@@ -205,7 +205,7 @@ func (c *Cache) appendBatch(s snapshot, events []*event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.current = s
-	c.log.resize(s.objects.size)
+	c.log.state = s.objects.size
 	for _, e := range events {
 		c.log.append(e)
 		c.notifier.add(e)

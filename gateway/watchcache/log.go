@@ -15,7 +15,7 @@ const (
 	maxEvents = 16 << 10
 	minBytes  = 8 << 20
 	maxBytes  = 64 << 20
-	// The share of a log is a 32nd of the state's bytes, maxShare at most. Without the reserve it has its share, or minFree: more than waits to be
+	// The share of a log is a 32nd of the state's bytes, maxShare at most. The share, or minFree, needs no reserve; minFree is more than waits to be
 	// published. Old events stay within the share, or minKept.
 	maxShare = 16 << 20
 	minFree  = 2 * maxUnpublished
@@ -27,16 +27,15 @@ const (
 // log is a ring of the most recent events. Each event has a position; positions grow by one and are never used again, not even
 // after a reset. Its methods need the cache's lock.
 type log struct {
-	ring      []*event // its length is a power of two; position p has index p modulo the length
-	first     uint64   // position of the oldest event
-	next      uint64   // position of the next event
-	recent    uint64   // position at the trim before, or of the oldest event that was added since
-	bytes     int      // of all events
-	byteLimit int      // of bytes, unless it is less than minBytes
-	share     int      // see maxShare
-	reserve   *semaphore.Weighted
-	borrowed  int // bytes from reserve
-	limit     int // of the ring's length; zero: maxEvents
+	ring     []*event // its length is a power of two; position p has index p modulo the length
+	first    uint64   // position of the oldest event
+	next     uint64   // position of the next event
+	recent   uint64   // position at the trim before, or of the oldest event that was added since
+	bytes    int      // of all events
+	state    int      // bytes of the state beside the log
+	reserve  *semaphore.Weighted
+	borrowed int // bytes from reserve
+	limit    int // of the ring's length; zero: maxEvents
 	// floor: the log holds every event later than this revision.
 	floor etcdstore.Revision
 }
@@ -49,9 +48,15 @@ func (l *log) reset(floor etcdstore.Revision) {
 	l.release(0)
 	*l = log{
 		ring: make([]*event, min(minEvents, limit)), first: next, next: next, recent: next, limit: limit, floor: floor,
-		byteLimit: l.byteLimit, share: l.share, reserve: l.reserve,
+		state: l.state, reserve: l.reserve,
 	}
 }
+
+// byteLimit is the most bytes of all events.
+func (l *log) byteLimit() int { return min(max(l.state/8, minBytes), maxBytes) }
+
+// share is that of maxShare, or least.
+func (l *log) share(least int) int { return max(min(l.state/32, maxShare), least) }
 
 func (l *log) at(position uint64) *event { return l.ring[position&uint64(len(l.ring)-1)] }
 
@@ -73,10 +78,10 @@ func (l *log) append(e *event) {
 
 // borrow takes from the reserve what the events, and as many bytes more, need. It returns false if they are beyond the limit, or the reserve is used up.
 func (l *log) borrow(more int) bool {
-	if l.bytes+more > max(l.byteLimit, minBytes) {
+	if l.bytes+more > l.byteLimit() {
 		return false
 	}
-	missing := l.bytes + more - max(l.share, minFree) - l.borrowed
+	missing := l.bytes + more - l.share(minFree) - l.borrowed
 	if missing <= 0 {
 		return true
 	}
@@ -89,11 +94,11 @@ func (l *log) borrow(more int) bool {
 
 // trim drops events that the log had at the trim before, and that are before a position, except for its share. What they took goes back to the reserve.
 func (l *log) trim(before uint64) {
-	for l.bytes > max(l.share, minKept) && l.first < min(l.recent, before) {
+	for l.bytes > l.share(minKept) && l.first < min(l.recent, before) {
 		l.drop()
 	}
 	l.recent = l.next
-	l.release(max(l.bytes-max(l.share, minFree), 0))
+	l.release(max(l.bytes-l.share(minFree), 0))
 	length := len(l.ring)
 	for length > minEvents && l.next-l.first < uint64(length/4) {
 		length /= 2
@@ -128,11 +133,6 @@ func (l *log) prepend(older []*event, floor etcdstore.Revision) {
 		l.bytes += e.memory
 	}
 	l.floor = floor
-}
-
-// resize sets the limit and the share for a state of that size.
-func (l *log) resize(state int) {
-	l.byteLimit, l.share = min(state/8, maxBytes), min(state/32, maxShare)
 }
 
 // setLength sets the length of the ring, which must hold all events.

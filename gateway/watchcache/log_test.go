@@ -61,8 +61,7 @@ func TestLogReadsWholeRevisions(t *testing.T) {
 
 func TestLogIsBoundedInBytes(t *testing.T) {
 	for _, test := range []struct{ state, limit int }{{0, minBytes}, {16 * minBytes, 2 * minBytes}, {100 * maxBytes, maxBytes}} {
-		l := log{}
-		l.resize(test.state)
+		l := log{state: test.state}
 		l.reset(1)
 		big := &Object{Object: encoding.Object{JSON: make([]byte, test.limit/4-eventMemory)}}
 		for revision := etcdstore.Revision(2); revision < 20; revision++ {

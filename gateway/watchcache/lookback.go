@@ -75,7 +75,7 @@ func (c *Cache) readBack(ctx context.Context, through etcdstore.Revision) error 
 func (c *Cache) readBackTo(ctx context.Context, after, through etcdstore.Revision) error {
 	var recent log // holds as many events as its limit allows
 	c.mu.Lock()
-	recent.byteLimit, recent.reserve = c.log.byteLimit, c.log.reserve
+	recent.state, recent.reserve = c.log.state, c.log.reserve
 	c.mu.Unlock()
 	recent.reset(after)
 	if after == 1 {
