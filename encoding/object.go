@@ -18,18 +18,16 @@ type Identity struct {
 // Object is a document for clients, with the positions of its labels. Objects are shared: never modify one.
 type Object struct {
 	JSON []byte // on one line, without a newline at its end
+	Positions
+}
 
-	labelsStart, labelsEnd uint32 // of the value of metadata.labels in JSON; equal: no labels
+// Positions says where the labels of a document are. A copy of the document has the same positions.
+type Positions struct {
+	labelsStart, labelsEnd uint32 // of the value of metadata.labels; equal: no labels
 }
 
 // Labels returns the labels of the object.
 func (o Object) Labels() Labels { return Labels(o.JSON[o.labelsStart:o.labelsEnd]) }
-
-// At returns the object with doc, a copy of its JSON, instead of it.
-func (o Object) At(doc []byte) Object {
-	o.JSON = doc
-	return o
-}
 
 // Terminating reports whether the object is being deleted.
 func (o Object) Terminating() bool {

@@ -1,8 +1,8 @@
 package watchcache
 
 import (
-	"bytes"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -15,61 +15,144 @@ const (
 	looseSize = 4 << 10
 )
 
-// block holds neighbouring objects in the order of their paths. Its text holds their documents in list format, except for objects
-// that changed after the text was written. A block is immutable; a change replaces it.
+// block holds neighbouring objects in the order of their paths: those that it has packed, and those that changed afterwards. A block is immutable; a
+// change replaces it.
 type block struct {
-	low     string    // lower bound of its paths, and upper bound of the previous block's
-	objects []*Object // in the order of their paths
-	size    int       // bytes of all objects in a list
-	text    []byte    // documents, a comma after each, in order; some may belong to removed objects
-	packed  int       // bytes of text that belong to present objects
+	low    string // lower bound of its paths, and upper bound of the previous block's
+	size   int    // bytes of all objects in a list
+	packed *packed
+	// order has the objects in their order: an index of packed, or the complement (^) of an index of loose. Nil: all of packed, and no others.
+	order   []int16
+	loose   []*Object // in no order
+	present int       // bytes of the text of packed that belong to objects of the block
 }
 
-// loose is how many bytes of the objects are outside the text.
-func (b *block) loose() int { return b.size - b.packed }
+// len is the number of objects.
+func (b *block) len() int {
+	if b.order == nil && b.packed != nil {
+		return len(b.packed.entries)
+	}
+	return len(b.order)
+}
+
+// at returns the index in packed of the object at an index; or the object, if it is loose.
+func (b *block) at(i int) (entry int, loose *Object) {
+	if b.order == nil {
+		return i, nil
+	}
+	if entry = int(b.order[i]); entry < 0 {
+		return 0, b.loose[^entry]
+	}
+	return entry, nil
+}
+
+// object returns the object at an index.
+func (b *block) object(i int) *Object {
+	entry, loose := b.at(i)
+	if loose != nil {
+		return loose
+	}
+	o := b.packed.object(entry)
+	return &o
+}
+
+func (b *block) path(i int) string {
+	entry, loose := b.at(i)
+	if loose != nil {
+		return loose.path
+	}
+	return b.packed.path(entry)
+}
+
+// objectSize is the bytes of the object at an index in a list.
+func (b *block) objectSize(i int) int {
+	entry, loose := b.at(i)
+	if loose != nil {
+		return loose.size()
+	}
+	return b.packed.size(entry)
+}
+
+// looseBytes is how many bytes of the objects are outside of the text.
+func (b *block) looseBytes() int { return b.size - b.present }
+
+// released is how many bytes of text and of loose objects become garbage when another block has all objects.
+func (b *block) released() int { return b.textSize() + b.looseBytes() }
+
+func (b *block) textSize() int {
+	if b.packed == nil {
+		return 0
+	}
+	return len(b.packed.text)
+}
 
 // find returns the index of an object, or where to insert it.
 func (b *block) find(path string) (i int, found bool) {
-	return slices.BinarySearchFunc(b.objects, path, func(o *Object, path string) int { return strings.Compare(o.path, path) })
+	return sort.Find(b.len(), func(i int) int { return strings.Compare(path, b.path(i)) })
+}
+
+// search returns the index of the first object for whose path a condition holds, which then holds for all following ones.
+func (b *block) search(from int, holds func(path string) bool) int {
+	return from + sort.Search(b.len()-from, func(i int) bool { return holds(b.path(from + i)) })
 }
 
 // with returns the block with an object inserted, or replaced where the path is present.
 func (b *block) with(o *Object) *block {
-	out := *b
-	out.size += o.size()
 	i, found := b.find(o.path)
+	out := b.changed()
 	if found {
-		out.subtract(b.objects[i])
-		out.objects = slices.Clone(b.objects)
-		out.objects[i] = o
-		return &out
+		out.drop(i)
+	} else {
+		out.order = slices.Insert(out.order, i, 0)
 	}
-	out.objects = slices.Concat(b.objects[:i], []*Object{o}, b.objects[i:])
-	return &out
+	out.size += o.size()
+	out.loose = append(out.loose, o)
+	out.order[i] = ^int16(len(out.loose) - 1)
+	return out
 }
 
 // without returns the block without the object at an index.
 func (b *block) without(i int) *block {
+	out := b.changed()
+	out.drop(i)
+	out.order = slices.Delete(out.order, i, i+1)
+	return out
+}
+
+// changed returns a copy, with memory of its own for order and loose, and room for one more of each.
+func (b *block) changed() *block {
 	out := *b
-	out.subtract(b.objects[i])
-	out.objects = slices.Concat(b.objects[:i], b.objects[i+1:])
+	out.order = make([]int16, b.len(), b.len()+1)
+	if copy(out.order, b.order) == 0 {
+		for i := range out.order {
+			out.order[i] = int16(i)
+		}
+	}
+	out.loose = append(make([]*Object, 0, len(b.loose)+1), b.loose...)
 	return &out
 }
 
-func (b *block) subtract(o *Object) {
-	b.size -= o.size()
-	if o.packed > 0 {
-		b.packed -= o.size()
+// drop removes the object at an index of a copy, but not its place in order.
+func (b *block) drop(i int) {
+	b.size -= b.objectSize(i)
+	at := b.order[i]
+	if at >= 0 {
+		b.present -= b.packed.size(int(at))
+		return
 	}
+	last := len(b.loose) - 1 // takes the place
+	b.loose[^at] = b.loose[last]
+	b.order[slices.Index(b.order, ^int16(last))] = at
+	b.loose = slices.Delete(b.loose, last, last+1)
 }
 
 // rebalance yields the blocks that replace a changed block: several when it is too large, and a newly written one when documents
 // outside the text and text of removed objects exceed a quarter of its size. So a new object costs a copy of four times its size,
 // and a changed one, which is both, of eight; memory and lists cost at most a quarter more than with a new text.
 func (b *block) rebalance(yield func(*block)) {
-	loose, gone := b.loose(), len(b.text)-b.packed
-	if !fits(b.size, len(b.objects)) || 4*(loose+gone) > max(b.size, 4*looseSize) && (len(b.objects) > 1 || b.text != nil) {
-		split(b.low, b.objects, b.size, yield)
+	loose, gone := b.looseBytes(), b.textSize()-b.present
+	if !fits(b.size, b.len()) || 4*(loose+gone) > max(b.size, 4*looseSize) && (b.len() > 1 || b.packed != nil) {
+		split(b.low, slices.Collect(blockRun{b, 0, b.len()}.objects), b.size, yield)
 		return
 	}
 	yield(b)
@@ -77,10 +160,10 @@ func (b *block) rebalance(yield func(*block)) {
 
 func fits(size, count int) bool { return count <= 1 || size <= 2*blockSize && count <= 2*blockObjects }
 
-// split packs objects into one block, or into several of about the same size.
+// split makes one block of objects, or several of about the same size.
 func split(low string, objects []*Object, size int, yield func(*block)) {
 	if fits(size, len(objects)) {
-		yield(pack(low, objects))
+		yield(newBlock(low, objects, size))
 		return
 	}
 	cut, left := 1, objects[0].size()
@@ -92,35 +175,15 @@ func split(low string, objects []*Object, size int, yield func(*block)) {
 	split(objects[cut].path, objects[cut:], size-left, yield)
 }
 
-// pack writes a block: one allocation for the documents, one for the paths and one for the rest. A single object stays outside.
-func pack(low string, objects []*Object) *block {
-	b := &block{low: strings.Clone(low), objects: make([]*Object, len(objects))} // low may be a part of the keys of a page
-	paths := 0
-	for _, o := range objects {
-		b.size += o.size()
-		paths += len(o.path)
-	}
-	if len(objects) == 1 {
-		b.objects[0] = objects[0].detached()
-		return b
-	}
-	var names strings.Builder
-	names.Grow(paths)
-	documents := make([][]byte, len(objects), len(objects)+1)
-	for i, o := range objects {
-		documents[i] = o.JSON
-		names.WriteString(o.path)
-	}
-	b.text, b.packed = bytes.Join(append(documents, nil), comma), b.size // a comma follows the last document too
-	packed, all, end := make([]Object, len(objects)), names.String(), 0
-	for i, o := range objects {
-		start := end
-		end += o.size()
-		packed[i] = *o
-		packed[i].Object = o.At(b.text[start : end-1 : end-1])
-		packed[i].path, all = all[:len(o.path)], all[len(o.path):]
-		packed[i].packed = uint32(start + 1)
-		b.objects[i] = &packed[i]
+// newBlock copies objects of a size. A single one is not packed.
+func newBlock(low string, objects []*Object, size int) *block {
+	b := &block{low: strings.Clone(low), size: size} // low may be a part of the keys of a page
+	switch len(objects) {
+	case 0:
+	case 1:
+		b.order, b.loose = []int16{^0}, []*Object{objects[0].detached()}
+	default:
+		b.packed, b.present = pack(objects), size
 	}
 	return b
 }
@@ -131,16 +194,35 @@ type blockRun struct {
 	from, to int
 }
 
-func (s blockRun) objects() []*Object { return s.block.objects[s.from:s.to] }
+// viewed is how many objects blockRun.objects makes at once.
+const viewed = 32
+
+// objects yields the objects. Those that are packed share the memory of the block.
+func (s blockRun) objects(yield func(*Object) bool) {
+	var free []Object
+	for i := s.from; i < s.to; i++ {
+		entry, o := s.block.at(i)
+		if o == nil {
+			if len(free) == 0 {
+				free = make([]Object, min(s.to-i, viewed))
+			}
+			free[0] = s.block.packed.object(entry)
+			o, free = &free[0], free[1:]
+		}
+		if !yield(o) {
+			return
+		}
+	}
+}
 
 // size is the bytes of the objects in a list.
 func (s blockRun) size() int {
-	if s.to-s.from == len(s.block.objects) {
+	if s.to-s.from == s.block.len() {
 		return s.block.size
 	}
 	size := 0
-	for _, o := range s.objects() {
-		size += o.size()
+	for i := s.from; i < s.to; i++ {
+		size += s.block.objectSize(i)
 	}
 	return size
 }
@@ -150,26 +232,30 @@ var comma = []byte(",")
 // pieces yields the documents, each with a comma after it, in as few byte slices as memory allows.
 func (s blockRun) pieces(yield func([]byte) bool) bool {
 	b := s.block
-	if s.to-s.from == len(b.objects) && b.packed == b.size && len(b.text) == b.size {
-		return yield(b.text)
+	if s.to-s.from == b.len() && b.packed != nil && b.present == b.size && len(b.packed.text) == b.size {
+		return yield(b.packed.text)
 	}
 	start, end := 0, 0 // bounds of the slice of text that grows
-	for _, o := range s.objects() {
-		at := int(o.packed) - 1
-		if at == end && end > start {
-			end += o.size()
+	for i := s.from; i < s.to; i++ {
+		entry, loose := b.at(i)
+		if loose == nil {
+			from, to := b.packed.document(entry)
+			if from != end {
+				if end > start && !yield(b.packed.text[start:end]) {
+					return false
+				}
+				start = from
+			}
+			end = to + len(comma)
 			continue
 		}
-		if end > start && !yield(b.text[start:end]) {
+		if end > start && !yield(b.packed.text[start:end]) {
 			return false
 		}
 		start, end = 0, 0
-		switch {
-		case at >= 0:
-			start, end = at, at+o.size()
-		case !yield(o.JSON) || !yield(comma):
+		if !yield(loose.JSON) || !yield(comma) {
 			return false
 		}
 	}
-	return end == start || yield(b.text[start:end])
+	return end == start || yield(b.packed.text[start:end])
 }

@@ -127,12 +127,12 @@ func (b *builder) add(kvs []etcdstore.KV) {
 		if len(b.block) == blockObjects || b.size+next.size() > blockSize {
 			b.flush()
 			if buffered { // at the place of the block
-				next.Object = next.At(append(b.buffer, next.JSON...))
+				next.JSON = append(b.buffer, next.JSON...)
 			}
 		}
 		o := &b.objects[len(b.block)]
 		if buffered {
-			b.buffer, next.packed = b.buffer[:len(b.buffer)+len(next.JSON)], shared
+			b.buffer, next.shared = b.buffer[:len(b.buffer)+len(next.JSON)], true
 		} else {
 			o = new(Object) // it may be in no block
 		}

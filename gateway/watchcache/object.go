@@ -22,12 +22,8 @@ type Object struct {
 
 	path      string // see Path
 	nameStart uint32 // where the name begins in path
-	// packed is the offset of JSON in the text of a block, plus one; zero: JSON has its own memory.
-	packed uint32
+	shared    bool   // document and path are parts of larger memory, which may be written again: see detached
 }
-
-// shared is Object.packed of an object whose document is in memory that is written again: it must be packed or detached before.
-const shared = 1
 
 // newObject makes an object without a document.
 func newObject(path string, revision etcdstore.Revision) *Object {
@@ -87,11 +83,10 @@ func (o *Object) size() int { return len(o.JSON) + len(",") }
 
 // detached is the object with its own memory, because a small object must not keep its whole block alive.
 func (o *Object) detached() *Object {
-	if o == nil || o.packed == 0 {
+	if o == nil || !o.shared {
 		return o
 	}
 	out := *o
-	out.Object = o.At(bytes.Clone(o.JSON))
-	out.path, out.packed = strings.Clone(o.path), 0
+	out.JSON, out.path, out.shared = bytes.Clone(o.JSON), strings.Clone(o.path), false
 	return &out
 }

@@ -41,7 +41,7 @@ func (s *objects) block(path string) (b *block) {
 func (s *objects) get(path string) *Object {
 	if b := s.block(path); b != nil {
 		if i, found := b.find(path); found {
-			return b.objects[i]
+			return b.object(i)
 		}
 	}
 	return nil
@@ -69,18 +69,18 @@ const changeSize = 1 << 10
 
 // replace installs a changed block, whose new object has a size, or is none. An empty block is deleted, except for the first: every path has a block.
 func (s *objects) replace(b, next *block, added int) {
-	s.count += len(next.objects) - len(b.objects)
+	s.count += next.len() - b.len()
 	s.size += next.size - b.size
-	s.released += changeSize + 8*len(b.objects) // the pointers
-	if len(next.objects) == 0 && next.low != "" {
-		s.released += len(b.text) + b.loose()
+	s.released += changeSize + 2*b.len() + 8*len(b.loose)
+	if next.len() == 0 && next.low != "" {
+		s.released += b.released()
 		s.blocks.Delete(b)
 		return
 	}
-	released := b.loose() + added - next.loose() // the object that was replaced or removed, unless it is a part of the text
+	released := b.looseBytes() + added - next.looseBytes() // the object that was replaced or removed, unless it is a part of the text
 	next.rebalance(func(written *block) {
 		if written != next {
-			released = len(b.text) + b.loose()
+			released = b.released()
 		}
 		s.blocks.Set(written)
 	})
@@ -99,7 +99,7 @@ func (s *objects) fill(ordered []*Object) {
 		if s.count == 0 {
 			low = ""
 		}
-		s.blocks.Set(pack(low, ordered[:n]))
+		s.blocks.Set(newBlock(low, ordered[:n], size))
 		s.count, s.size = s.count+n, s.size+size
 		ordered = ordered[n:]
 	}
@@ -121,13 +121,12 @@ func (s *objects) runs(namespace, after string, yield func(blockRun) bool) {
 		last = s.block(end)
 	}
 	s.blocks.Ascend(first, func(b *block) bool {
-		all, from := b.objects, 0
+		from, to := 0, b.len()
 		if b == first {
-			from = sort.Search(len(all), func(i int) bool { return all[i].path > after && all[i].path >= prefix })
+			from = b.search(0, func(path string) bool { return path > after && path >= prefix })
 		}
-		to := len(all)
 		if b == last {
-			to = from + sort.Search(to-from, func(i int) bool { return !strings.HasPrefix(all[from+i].path, prefix) })
+			to = b.search(from, func(path string) bool { return !strings.HasPrefix(path, prefix) })
 		}
 		return (from == to || yield(blockRun{b, from, to})) && b != last
 	})
@@ -148,7 +147,7 @@ func (s *objects) ascend(in scope, after string, yield func(*Object) bool) {
 		}
 	}
 	s.runs(in.namespace, after, func(part blockRun) bool {
-		for _, o := range part.objects() {
+		for o := range part.objects {
 			if in.contains(o) && !yield(o) {
 				return false
 			}
@@ -178,7 +177,7 @@ func (e rangeView) runs(yield func(blockRun) bool) {
 
 func (e rangeView) objects(yield func(*Object) bool) {
 	e.runs(func(s blockRun) bool {
-		for _, o := range s.objects() {
+		for o := range s.objects {
 			if !yield(o) {
 				return false
 			}
@@ -212,7 +211,7 @@ func (e rangeView) measure() (size int, more int64, last string) {
 		return true
 	})
 	if e.limit > 0 && end.block != nil {
-		last = end.block.objects[end.to-1].path
+		last = end.block.path(end.to - 1)
 		more = int64(e.end() - e.state.rank(last) - 1)
 	}
 	if more == 0 {
@@ -236,7 +235,7 @@ func (s *objects) rank(path string) int {
 		n := 0
 		s.blocks.Scan(func(b *block) bool {
 			r.blocks, r.before = append(r.blocks, b), append(r.before, n)
-			n += len(b.objects)
+			n += b.len()
 			return true
 		})
 	})
@@ -244,6 +243,5 @@ func (s *objects) rank(path string) int {
 	if i < 0 {
 		return 0
 	}
-	all := r.blocks[i].objects
-	return r.before[i] + sort.Search(len(all), func(i int) bool { return all[i].path >= path })
+	return r.before[i] + r.blocks[i].search(0, func(p string) bool { return p >= path })
 }

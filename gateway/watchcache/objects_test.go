@@ -101,25 +101,28 @@ func checkBlocks(t rapid.TB, s *objects) (blocks int) {
 	t.Helper()
 	before := ""
 	s.blocks.Scan(func(b *block) bool {
-		size, packed := 0, 0
-		for i, o := range b.objects {
-			if o.path < b.low || o.path <= before {
+		size, packed, loose := 0, 0, make(map[*Object]bool)
+		for i := range b.len() {
+			o := b.object(i)
+			if o.path < b.low || o.path <= before || o.path != b.path(i) {
 				t.Fatalf("the object %d of the block from %q is %q, after %q", i, b.low, o.path, before)
 			}
 			before = o.path
 			size += o.size()
-			if o.packed > 0 {
+			if entry, l := b.at(i); l != nil {
+				loose[l] = true
+			} else {
 				packed += o.size()
-				if at := int(o.packed) - 1; &b.text[at] != &o.JSON[0] || b.text[at+len(o.JSON)] != ',' {
+				if at, _ := b.packed.document(entry); &b.packed.text[at] != &o.JSON[0] || b.packed.text[at+len(o.JSON)] != ',' {
 					t.Fatalf("%s is not at its offset", o.path)
 				}
 			}
 		}
-		if b.size != size || b.packed != packed || (blocks > 0) != (b.low != "") {
-			t.Fatalf("the block %d from %q has %d bytes, %d packed; counted are %d and %d", blocks, b.low, b.size, b.packed, size, packed)
+		if b.size != size || b.present != packed || len(loose) != len(b.loose) || (blocks > 0) != (b.low != "") {
+			t.Fatalf("the block %d from %q has %d bytes, %d packed, and %d loose objects; counted are %d, %d and %d", blocks, b.low, b.size, b.present, len(b.loose), size, packed, len(loose))
 		}
-		if many := len(b.objects) > 1; many && (size > 2*blockSize || len(b.objects) > 2*blockObjects || 4*(size+len(b.text)-2*packed) > max(size, 4*looseSize)) {
-			t.Fatalf("a block of %d objects and %d bytes has %d packed in %d", len(b.objects), size, packed, len(b.text))
+		if many := b.len() > 1; many && (size > 2*blockSize || b.len() > 2*blockObjects || 4*(size+b.textSize()-2*packed) > max(size, 4*looseSize)) {
+			t.Fatalf("a block of %d objects and %d bytes has %d packed in %d", b.len(), size, packed, b.textSize())
 		}
 		blocks++
 		return true
@@ -191,11 +194,11 @@ func TestEventsKeepNoNeighbours(t *testing.T) {
 	}
 	s.fill(ordered)
 	previous := s.get("a/0050")
-	if previous.packed == 0 {
+	if !previous.shared {
 		t.Fatal("the object has its own memory already")
 	}
 	e := newEvent(2, document("a/0050", 2, 1000), previous)
-	if e.previous.packed != 0 || &e.previous.JSON[0] == &previous.JSON[0] || string(e.previous.JSON) != string(previous.JSON) {
+	if e.previous.shared || &e.previous.JSON[0] == &previous.JSON[0] || string(e.previous.JSON) != string(previous.JSON) {
 		t.Error("the event holds the block of the object that it replaced")
 	}
 	if e.previous.Name() != "0050" || e.previous.Namespace() != "a" || e.previous.Labels().Get("l") != "1" {

@@ -233,7 +233,7 @@ func memoryBeside(state, other *objects) (bytes int) {
 	})
 	state.blocks.Scan(func(b *block) bool {
 		if !blocks[b] {
-			bytes += 8 * len(b.objects)
+			bytes += 2*len(b.order) + 8*len(b.loose)
 		}
 		for _, piece := range b.memory() {
 			if !shared[&piece[0]] {
@@ -247,13 +247,11 @@ func memoryBeside(state, other *objects) (bytes int) {
 
 // memory is the text of a block, and the documents outside of it.
 func (b *block) memory() (pieces [][]byte) {
-	if len(b.text) > 0 {
-		pieces = append(pieces, b.text)
+	if b.packed != nil {
+		pieces = append(pieces, b.packed.text)
 	}
-	for _, o := range b.objects {
-		if o.packed == 0 {
-			pieces = append(pieces, o.JSON)
-		}
+	for _, o := range b.loose {
+		pieces = append(pieces, o.JSON)
 	}
 	return pieces
 }

@@ -96,51 +96,57 @@ type Table struct {
 
 // generation are the forms that were used last in the same period.
 type generation struct {
-	forms map[*watchcache.Object]Form
+	forms map[documentID]Form
 	bytes int64
 }
+
+// documentID is the address of a document, which belongs to one object at one revision. A watch cache may show that as several *watchcache.Object.
+type documentID *byte
+
+func idOf(o *watchcache.Object) documentID { return &o.JSON[0] }
 
 // Get returns the text of an object, which is not modified. If the table has none that is right, create makes it; its error is returned, and
 // nothing kept. Concurrent callers may make the same form.
 func (t *Table) Get(o *watchcache.Object, create func() (Form, error)) ([]byte, error) {
-	if f, ok := t.find(o); ok && (f.Until.IsZero() || time.Now().Before(f.Until)) {
+	id := idOf(o)
+	if f, ok := t.find(id); ok && (f.Until.IsZero() || time.Now().Before(f.Until)) {
 		return f.Text, nil
 	}
 	f, err := create()
 	if err != nil {
 		return nil, err
 	}
-	if !t.keep(o, f) {
+	if !t.keep(id, f) {
 		t.store.makeRoom()
 	}
 	return f.Text, nil
 }
 
 // find returns a form, which has been used in this period then.
-func (t *Table) find(o *watchcache.Object) (Form, bool) {
+func (t *Table) find(id documentID) (Form, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	f, ok := t.recent.forms[o]
+	f, ok := t.recent.forms[id]
 	if ok {
 		return f, true
 	}
-	if f, ok = t.old.forms[o]; ok {
-		t.old.remove(o)
-		t.recent.add(o, f)
+	if f, ok = t.old.forms[id]; ok {
+		t.old.remove(id)
+		t.recent.add(id, f)
 	}
 	return f, ok
 }
 
 // keep adds a form, or replaces one, if there is room. It returns false if there is none.
-func (t *Table) keep(o *watchcache.Object, f Form) bool {
+func (t *Table) keep(id documentID, f Form) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	removed := t.recent.remove(o)
+	removed := t.recent.remove(id)
 	if t.store.bytes.Add(f.size()-removed) > t.store.Most || t.dropped {
 		t.store.bytes.Add(-f.size())
 		return t.dropped
 	}
-	t.recent.add(o, f)
+	t.recent.add(id, f)
 	return true
 }
 
@@ -154,21 +160,21 @@ func (t *Table) age() bool {
 	return t.dropped
 }
 
-func (g *generation) add(o *watchcache.Object, f Form) {
+func (g *generation) add(id documentID, f Form) {
 	if g.forms == nil {
-		g.forms = make(map[*watchcache.Object]Form)
+		g.forms = make(map[documentID]Form)
 	}
-	g.forms[o] = f
+	g.forms[id] = f
 	g.bytes += f.size()
 }
 
 // remove returns how many bytes it has removed.
-func (g *generation) remove(o *watchcache.Object) int64 {
-	f, ok := g.forms[o]
+func (g *generation) remove(id documentID) int64 {
+	f, ok := g.forms[id]
 	if !ok {
 		return 0
 	}
-	delete(g.forms, o)
+	delete(g.forms, id)
 	g.bytes -= f.size()
 	return f.size()
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"revtail/encoding"
 	"revtail/gateway/watchcache"
 )
 
@@ -26,6 +27,11 @@ func (c *counter) create() (Form, error) {
 	return Form{Text: []byte("form" + strings.Repeat(".", c.size)), Until: c.until}, nil
 }
 
+// object returns an object with a document of its own.
+func object() *watchcache.Object {
+	return &watchcache.Object{Object: encoding.Object{JSON: []byte("{}")}}
+}
+
 func (c *counter) get(t *testing.T, from *Table, o *watchcache.Object) {
 	t.Helper()
 	if text, err := from.Get(o, c.create); err != nil || !strings.HasPrefix(string(text), "form") {
@@ -39,7 +45,7 @@ func TestFormsStayWhileTheyAreUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := Store{Most: most}
 		var used, idle counter
-		a, b := new(watchcache.Object), new(watchcache.Object)
+		a, b := object(), object()
 		idle.get(t, s.Of("rows"), b)
 		for range 10 {
 			used.get(t, s.Of("rows"), a)
@@ -65,7 +71,7 @@ func TestFormsStayWhileTheyAreUsed(t *testing.T) {
 func TestFormsExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := Store{Most: most}
-		o, c := new(watchcache.Object), counter{until: time.Now().Add(time.Second)}
+		o, c := object(), counter{until: time.Now().Add(time.Second)}
 		table := s.Of("rows")
 		c.get(t, table, o)
 		c.get(t, table, o)
@@ -82,10 +88,10 @@ func TestFormsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := Store{Most: most}
 		table, large := s.Of("rows"), counter{size: most / 3}
-		first := new(watchcache.Object)
+		first := object()
 		for range 4 {
 			large.get(t, table, first)
-			large.get(t, table, new(watchcache.Object))
+			large.get(t, table, object())
 		}
 		if kept := len(table.recent.forms) + len(table.old.forms); kept != 2 || s.bytes.Load() > most {
 			t.Errorf("%d forms of %d bytes are kept", kept, s.bytes.Load())
@@ -93,19 +99,19 @@ func TestFormsAreBounded(t *testing.T) {
 		for range 3 { // what is used stays, and the others make room
 			time.Sleep(shortPeriod)
 			large.get(t, table, first)
-			large.get(t, table, new(watchcache.Object))
+			large.get(t, table, object())
 		}
 		if large.made != 8 || s.bytes.Load() > most {
 			t.Errorf("%d forms were made, want 8: %d bytes", large.made, s.bytes.Load())
 		}
 		time.Sleep(2*period + time.Second)
 		synctest.Wait()
-		large.get(t, table, new(watchcache.Object))
+		large.get(t, table, object())
 		if s.bytes.Load() != 0 {
 			t.Errorf("%d bytes are kept in a table that was dropped", s.bytes.Load())
 		}
 		bad := errors.New("bad")
-		if _, err := s.Of("rows").Get(new(watchcache.Object), func() (Form, error) { return Form{}, bad }); !errors.Is(err, bad) || s.bytes.Load() != 0 {
+		if _, err := s.Of("rows").Get(object(), func() (Form, error) { return Form{}, bad }); !errors.Is(err, bad) || s.bytes.Load() != 0 {
 			t.Errorf("an error: %v, and %d bytes", err, s.bytes.Load())
 		}
 		time.Sleep(2*period + time.Second)
@@ -118,7 +124,7 @@ func TestFormsOfManyRequests(t *testing.T) {
 		s := Store{Most: most}
 		objects := make([]*watchcache.Object, 100)
 		for i := range objects {
-			objects[i] = new(watchcache.Object)
+			objects[i] = object()
 		}
 		var running sync.WaitGroup
 		for range 8 {
