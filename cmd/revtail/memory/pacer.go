@@ -25,8 +25,8 @@ const (
 
 	// gcShare is the share of one processor that collections may take. Below it, less garbage is held at no noticeable cost.
 	gcShare = 1.0 / 50
-	// idleHeadroomShare of the live heap, and idleHeadroom bytes, are never worth a collection.
-	idleHeadroomShare = 1.0 / 64
+	// idleHeadroomShare of the live heap, and idleHeadroom bytes, are never worth a collection. GOGC has no finer share.
+	idleHeadroomShare = 1.0 / 100
 	idleHeadroom      = 1 << 20
 	// pacePeriod is the time between two readings of the heap; each collection adds a reading.
 	pacePeriod = 500 * time.Millisecond
@@ -67,17 +67,18 @@ type heap struct {
 	at          time.Time
 	allocated   uint64  // bytes since the start of the process
 	live        uint64  // bytes after the last collection
+	free        uint64  // bytes that no object uses, and that the system does not have back
 	collections uint64  // since the start of the process
 	gcSeconds   float64 // processor time of the collections, without idle time
 }
 
 func readHeap() heap {
 	samples := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/total:gc-cycles"},
-		{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/cpu/classes/gc/mark/idle:cpu-seconds"}}
+		{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/cpu/classes/gc/mark/idle:cpu-seconds"}, {Name: "/memory/classes/heap/free:bytes"}}
 	metrics.Read(samples)
 	return heap{
 		at: time.Now(), allocated: samples[0].Value.Uint64(), live: samples[1].Value.Uint64(), collections: samples[2].Value.Uint64(),
-		gcSeconds: samples[3].Value.Float64() - samples[4].Value.Float64(),
+		gcSeconds: samples[3].Value.Float64() - samples[4].Value.Float64(), free: samples[5].Value.Uint64(),
 	}
 }
 

@@ -17,7 +17,7 @@ func TestGCPercent(t *testing.T) {
 		{0, much, minHeadroom, 400}, {1 << 20, much, minHeadroom, 400}, {minHeadroom, much, minHeadroom, 100},
 		{2 * minHeadroom, much, minHeadroom, 50}, {6 * minHeadroom, much, minHeadroom, 34}, {1 << 40, much, minHeadroom, 34},
 		{minHeadroom, much, minHeadroomWithEtcd, 400}, {minHeadroomWithEtcd, much, minHeadroomWithEtcd, 100}, {1 << 40, much, minHeadroomWithEtcd, 34},
-		{100 << 20, 0, minHeadroom, 2}, {100 << 20, 0, minHeadroomWithEtcd, 2}, {1 << 40, 0, minHeadroom, 2}, // an idle heap
+		{20 << 20, 0, minHeadroom, 5}, {100 << 20, 0, minHeadroom, 1}, {100 << 20, 0, minHeadroomWithEtcd, 1}, {1 << 40, 0, minHeadroom, 1}, // an idle heap
 		{100 << 20, 10 << 20, minHeadroom, 10}, {100 << 20, 10 << 20, minHeadroomWithEtcd, 10}, // between idle and busy
 		{0, 0, minHeadroom, 400},
 	} {

@@ -15,6 +15,9 @@ const (
 	// minAllocated and minAllocatedShare, a share of the live heap, are the allocations that are worth the collection of a release.
 	minAllocated      = 32 << 20
 	minAllocatedShare = 1.0 / 8
+	// minFree and minFreeShare, a share of the live heap, are the free memory that is worth a release: the runtime keeps a tenth of the heap.
+	minFree      = 8 << 20
+	minFreeShare = 1.0 / 200
 	// releaseInterval is the minimum time between two releases.
 	releaseInterval = 2 * time.Second
 	// endedWatchBytes is about the memory that a watch frees when it ends. It counts as allocated then, because ending a watch
@@ -22,23 +25,23 @@ const (
 	endedWatchBytes = 12 << 10
 )
 
-// ReleaseWhenIdle returns free memory to the system now, and whenever the process is idle after it allocated much or after many
-// watches ended, because the runtime would keep that memory for minutes. endedWatches is the number of watches that ended so far.
+// ReleaseWhenIdle returns free memory to the system now, and whenever the process is idle after it allocated much, after many
+// watches ended, or while much memory is free, because the runtime would keep that memory for minutes. endedWatches is the number of watches that ended so far.
 // It returns when ctx ends.
 func ReleaseWhenIdle(ctx context.Context, endedWatches func() uint64) {
 	release()
-	read := func() (allocated, live uint64) {
+	read := func() heap {
 		now := readHeap()
-		return now.allocated + endedWatches()*endedWatchBytes, now.live
+		now.allocated += endedWatches() * endedWatchBytes
+		return now
 	}
-	allocated, _ := read()
-	d := idleDetector{allocated: allocated} // what was allocated before counts, because a start has more to do when this is called
+	d := idleDetector{allocated: read().allocated} // what was allocated before counts, because a start has more to do when this is called
 	for tick := time.Tick(idlePeriod); ; {
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-tick:
-			if allocated, live := read(); d.shouldRelease(now, allocated, live) {
+			if d.shouldRelease(now, read()) {
 				release()
 			}
 		}
@@ -53,16 +56,18 @@ type idleDetector struct {
 }
 
 // shouldRelease is called once per period. It reports whether the period was idle and memory is to be released now.
-func (d *idleDetector) shouldRelease(now time.Time, allocated, live uint64) bool {
-	idle := allocated-d.allocated <= idleAllocation
-	d.allocated = allocated
-	worth := max(minAllocated, uint64(minAllocatedShare*float64(live)))
-	if !idle || allocated-d.released < worth || now.Sub(d.releasedAt) < releaseInterval {
+func (d *idleDetector) shouldRelease(at time.Time, now heap) bool {
+	idle := now.allocated-d.allocated <= idleAllocation
+	d.allocated = now.allocated
+	worth := now.allocated-d.released >= max(minAllocated, share(minAllocatedShare, now.live)) || now.free >= max(minFree, share(minFreeShare, now.live))
+	if !idle || !worth || at.Sub(d.releasedAt) < releaseInterval {
 		return false
 	}
-	d.released, d.releasedAt = allocated, now
+	d.released, d.releasedAt = now.allocated, at
 	return true
 }
+
+func share(part float64, bytes uint64) uint64 { return uint64(part * float64(bytes)) }
 
 // release returns free memory to the system.
 func release() {

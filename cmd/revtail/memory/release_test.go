@@ -24,7 +24,7 @@ func TestReleaseWhenIdleAfterMuchWork(t *testing.T) {
 		{4*time.Second + 2*releaseInterval, 0, false},  // nothing was allocated
 		{5*time.Second + 2*releaseInterval, 10, false}, // too little was allocated
 	} {
-		if got := d.shouldRelease(start.Add(period.after), d.allocated+period.allocated, 1<<20); got != period.want {
+		if got := d.shouldRelease(start.Add(period.after), heap{allocated: d.allocated + period.allocated, live: 1 << 20, free: minFree - 1}); got != period.want {
 			t.Errorf("period %d: released: %v, want %v", i, got, period.want)
 		}
 	}
@@ -33,12 +33,23 @@ func TestReleaseWhenIdleAfterMuchWork(t *testing.T) {
 func TestNoReleaseOfLittleInLargeHeap(t *testing.T) {
 	const live = 80 * minAllocated
 	d := idleDetector{}
-	d.shouldRelease(time.Now(), 2*minAllocated, live)
-	if d.shouldRelease(time.Now(), 2*minAllocated, live) {
+	d.shouldRelease(time.Now(), heap{allocated: 2 * minAllocated, live: live})
+	if d.shouldRelease(time.Now(), heap{allocated: 2 * minAllocated, live: live}) {
 		t.Error("a collection ran for a fortieth of the heap")
 	}
-	d.shouldRelease(time.Now(), 10*minAllocated, live)
-	if !d.shouldRelease(time.Now(), 10*minAllocated, live) {
+	d.shouldRelease(time.Now(), heap{allocated: 10 * minAllocated, live: live})
+	if !d.shouldRelease(time.Now(), heap{allocated: 10 * minAllocated, live: live}) {
 		t.Error("no collection ran for an eighth of the heap")
+	}
+}
+
+func TestReleaseOfFreeMemory(t *testing.T) {
+	const live = 400 * minFree // of which minFreeShare is two minFree
+	d := idleDetector{}
+	if d.shouldRelease(time.Now(), heap{live: live, free: minFree}) {
+		t.Error("a collection ran for a 400th of the heap")
+	}
+	if !d.shouldRelease(time.Now(), heap{live: live, free: 2 * minFree}) {
+		t.Error("no collection ran, though a 200th of the heap is free")
 	}
 }
