@@ -229,6 +229,7 @@ func (d *definitions) stopPending(pending map[string]*servedDefinition) {
 func (d *definitions) fill(ctx context.Context, pending, next map[string]*servedDefinition) {
 	ctx, cancel := context.WithTimeout(ctx, fillTimeout)
 	defer cancel()
+	late, one := 0, ""
 	for name, fresh := range pending {
 		waited := d.pending[name] == fresh
 		switch {
@@ -236,8 +237,11 @@ func (d *definitions) fill(ctx context.Context, pending, next map[string]*served
 			next[name] = fresh
 			delete(pending, name)
 		case !waited && errors.Is(ctx.Err(), context.DeadlineExceeded):
-			d.catalog.Logger.Warn("the objects of a CustomResourceDefinition were not read in time, trying again", "name", name)
+			late, one = late+1, name
 		}
+	}
+	if late > 0 {
+		d.catalog.Logger.Info("CustomResourceDefinitions are not served yet: their objects are being read", "count", late, "such as", one)
 	}
 }
 
