@@ -17,7 +17,7 @@ const (
 	maxBytes  = 64 << 20
 	// The share of a log is a 32nd of the state's bytes, maxShare at most. The share, or minFree, needs no reserve; minFree is more than waits to be
 	// published. Old events stay within the share, or minKept.
-	maxShare = 16 << 20
+	maxShare = 8 << 20
 	minFree  = 2 * maxUnpublished
 	minKept  = 256 << 10
 	// minEvents is the first size of the ring, because most resources are quiet.
