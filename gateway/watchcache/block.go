@@ -73,6 +73,15 @@ func (b *block) objectSize(i int) int {
 	return b.packed.size(entry)
 }
 
+func (b *block) all() []*Object {
+	all := make([]*Object, 0, b.len())
+	blockRun{b, 0, b.len()}.visit("", new(views), each(func(o *Object) bool {
+		all = append(all, o)
+		return true
+	}))
+	return all
+}
+
 // looseBytes is how many bytes of the objects are outside of the text.
 func (b *block) looseBytes() int { return b.size - b.present }
 
@@ -152,7 +161,7 @@ func (b *block) drop(i int) {
 func (b *block) rebalance(yield func(*block)) {
 	loose, gone := b.looseBytes(), b.textSize()-b.present
 	if !fits(b.size, b.len()) || 4*(loose+gone) > max(b.size, 4*looseSize) && (b.len() > 1 || b.packed != nil) {
-		split(b.low, slices.Collect(blockRun{b, 0, b.len()}.objects), b.size, yield)
+		split(b.low, b.all(), b.size, yield)
 		return
 	}
 	yield(b)
@@ -194,25 +203,46 @@ type blockRun struct {
 	from, to int
 }
 
-// viewed is how many objects blockRun.objects makes at once.
-const viewed = 32
+// views is memory for objects that are made from packed ones.
+type views []Object
 
-// objects yields the objects. Those that are packed share the memory of the block.
-func (s blockRun) objects(yield func(*Object) bool) {
-	var free []Object
+// next is the memory of the next object. It is the same one until an object is kept.
+func (v *views) next() *Object {
+	if len(*v) == 0 {
+		*v = make(views, 32)
+	}
+	return &(*v)[0]
+}
+
+// visitor gets an object, and says whether it keeps it, and whether it wants more. The next object may have the memory of one that is not kept.
+type visitor func(*Object) (kept, more bool)
+
+// visit visits the objects with a name; empty: all. Those that are packed share the memory of the block. It returns whether the visitor wants more.
+func (s blockRun) visit(name string, memory *views, by visitor) bool {
 	for i := s.from; i < s.to; i++ {
-		entry, o := s.block.at(i)
-		if o == nil {
-			if len(free) == 0 {
-				free = make([]Object, min(s.to-i, viewed))
-			}
-			free[0] = s.block.packed.object(entry)
-			o, free = &free[0], free[1:]
+		if name != "" && !isNamed(s.block.path(i), name) {
+			continue
 		}
-		if !yield(o) {
-			return
+		entry, o := s.block.at(i)
+		packed := o == nil
+		if packed {
+			o = memory.next()
+			*o = s.block.packed.object(entry)
+		}
+		kept, more := by(o)
+		if !more {
+			return false
+		}
+		if kept && packed {
+			*memory = (*memory)[1:]
 		}
 	}
+	return true
+}
+
+// each is the visitor that keeps the objects that it yields.
+func each(yield func(*Object) bool) visitor {
+	return func(o *Object) (kept, more bool) { return true, yield(o) }
 }
 
 // size is the bytes of the objects in a list.

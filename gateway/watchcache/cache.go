@@ -113,7 +113,7 @@ func (c *Cache) Decode(kv etcdstore.KV) *Object {
 
 // decodeTo is Decode, with memory for the object and for its document.
 func (c *Cache) decodeTo(o *Object, buffer []byte, kv etcdstore.KV) {
-	*o = makeObject(c.path(kv.Key), kv.Modified)
+	*o = Object{path: c.path(kv.Key), Revision: kv.Modified}
 	if kv.Unreadable != nil {
 		o.Invalid = kv.Unreadable
 	} else {

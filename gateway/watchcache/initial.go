@@ -122,28 +122,28 @@ func (w *Watcher) nextInitial(ctx context.Context) (batch Batch, err error) {
 	}
 	turn := w.query.Account.Turn()
 	defer turn.End()
-	look, left, ok, selects := initialScan, initialBytes, true, w.query.selects()
+	look, left, selects := initialScan, initialBytes, w.query.selects()
 	batch.Changes = w.initial.changes[:0]
 	if batch.Changes == nil && !selects && w.wakeKey.scope == (scope{}) { // every object
 		batch.Changes = make([]Change, 0, min(initialEvents, s.objects.count))
 	}
-	s.objects.ascend(w.wakeKey.scope, w.initial.after, func(o *Object) bool {
-		if selects {
-			if ok, err = matches(ctx, &turn, w.query.Selector, w.query.Filter, o, w.cache); err != nil {
-				return false
+	s.objects.ascend(w.wakeKey.scope, w.initial.after, func(o *Object) (kept, more bool) {
+		if kept = !selects; selects {
+			if kept, err = matches(ctx, &turn, w.query.Selector, w.query.Filter, o, w.cache); err != nil {
+				return false, false
 			}
 		}
-		if ok {
+		if kept {
 			change := Change{Type: encoding.Added, Revision: o.Revision, Object: o}
 			if change.Encoded, err = w.encode(&turn, o); err != nil {
-				return false
+				return false, false
 			}
 			batch.Changes = append(batch.Changes, change)
 			left -= len(o.JSON)
 		}
 		w.initial.after = o.path
 		look--
-		return len(batch.Changes) < initialEvents && left > 0 && look > 0
+		return kept, len(batch.Changes) < initialEvents && left > 0 && look > 0
 	})
 	if err != nil && len(batch.Changes) == 0 {
 		return Batch{}, err

@@ -127,21 +127,18 @@ func (c *Cache) list(ctx context.Context, s *snapshot, q ListQuery) (*List, erro
 		return nil, err
 	}
 	list := &List{Revision: s.revision, Account: q.Account, cache: c, snapshot: s}
-	s.invalid.ascend(q.scope(), q.After, func(o *Object) bool {
-		if list.InvalidCount++; len(list.Invalid) < maxInvalid {
+	s.invalid.ascend(q.scope(), q.After, func(o *Object) (kept, more bool) {
+		list.InvalidCount++
+		if kept = len(list.Invalid) < maxInvalid; kept {
 			list.Invalid = append(list.Invalid, o)
 		}
-		return true
+		return kept, true
 	})
 	switch {
 	case q.Filter == nil && q.Selector.Empty() && q.Name == "":
 		list.fromRange(rangeView{s.objects, q.Namespace, q.After, q.Limit})
 	case q.Filter == nil && q.Limit <= 0: // the caller's iteration searches them
-		list.Objects = func(yield func(*Object) bool) {
-			turn := q.Account.Turn()
-			defer turn.End()
-			s.objects.ascend(q.scope(), q.After, func(o *Object) bool { return !selects(&turn, q.Selector, o) || yield(o) })
-		}
+		list.Objects = func(yield func(*Object) bool) { q.selectFrom(s.objects, yield) }
 	default:
 		if err := list.search(ctx, s.objects, q, c); err != nil {
 			return nil, err
@@ -170,30 +167,40 @@ func (l *List) search(ctx context.Context, in *objects, q ListQuery, c *Cache) (
 	page := make([]*Object, 0, min(q.Limit, 1024))
 	turn := q.Account.Turn()
 	defer turn.End()
-	in.ascend(q.scope(), q.After, func(o *Object) bool {
-		var ok bool
-		if ok, err = matches(ctx, &turn, q.Selector, q.Filter, o, c); !ok || err != nil {
-			return err == nil
+	in.ascend(q.scope(), q.After, func(o *Object) (kept, more bool) {
+		if kept, err = matches(ctx, &turn, q.Selector, q.Filter, o, c); !kept || err != nil {
+			return false, err == nil
 		}
 		if q.Limit > 0 && len(page) == q.Limit {
 			l.Continue = page[len(page)-1].path
-			return false
+			return false, false
 		}
 		page = append(page, o)
-		return true
+		return true, true
 	})
 	l.Objects = slices.Values(page)
 	return err
 }
 
-// selects reports whether a selector matches an object. The turn has ended when it does, because the caller then writes to the client.
-func selects(turn *cputime.Turn, s *selector.Selector, o *Object) bool {
-	_ = turn.Continue() // a list that has begun goes on: its time is limited
-	ok := s.Matches(o)
-	if ok {
+// clockBytes is how many bytes of documents a selector looks at before the clock is read again.
+const clockBytes = 16 << 10
+
+// selectFrom yields the objects that the selector matches. The account pays for the matching, and not for what yield does, which writes to the client.
+func (q *ListQuery) selectFrom(in *objects, yield func(*Object) bool) {
+	turn, looked := q.Account.Turn(), clockBytes
+	defer turn.End()
+	in.ascend(q.scope(), q.After, func(o *Object) (kept, more bool) {
+		if looked += len(o.JSON); looked >= clockBytes {
+			_ = turn.Continue() // a list that has begun goes on: its time is limited
+			looked = 0
+		}
+		if !q.Selector.Matches(o) {
+			return false, true
+		}
 		turn.End()
-	}
-	return ok
+		looked = clockBytes
+		return true, yield(o)
+	})
 }
 
 // matches reports whether a list or the initial events show an object. The turn pays for it.

@@ -20,20 +20,19 @@ type Object struct {
 	// Invalid says why the value in etcd cannot be decoded. An invalid object without a document is in no list and no watch.
 	Invalid error
 
-	path      string // see Path
-	nameStart uint32 // where the name begins in path
-	shared    bool   // document and path are parts of larger memory, which may be written again: see detached
+	path   string // see Path
+	shared bool   // document and path are parts of larger memory, which may be written again: see detached
 }
 
 // newObject makes an object without a document.
 func newObject(path string, revision etcdstore.Revision) *Object {
-	o := makeObject(path, revision)
-	return &o
+	return &Object{path: path, Revision: revision}
 }
 
-func makeObject(path string, revision etcdstore.Revision) Object {
-	return Object{path: path, Revision: revision, nameStart: uint32(strings.IndexByte(path, '/') + 1)}
-}
+// nameStart returns where the name begins in a path.
+func nameStart(path string) int { return strings.IndexByte(path, '/') + 1 }
+
+func isNamed(path, name string) bool { return path[nameStart(path):] == name }
 
 // Shown reports whether the object has a document.
 func (o *Object) Shown() bool { return o.Invalid == nil || len(o.JSON) > 0 }
@@ -48,10 +47,10 @@ func (o *Object) Unreadable() *etcdstore.UnreadableError {
 func (o *Object) Path() string { return o.path }
 
 // Namespace is the object's namespace; empty: a cluster-wide resource.
-func (o *Object) Namespace() string { return o.path[:max(o.nameStart, 1)-1] }
+func (o *Object) Namespace() string { return o.path[:max(nameStart(o.path), 1)-1] }
 
 // Name is the object's name.
-func (o *Object) Name() string { return o.path[o.nameStart:] }
+func (o *Object) Name() string { return o.path[nameStart(o.path):] }
 
 // SelectLabels implements selector.Object.
 func (o *Object) SelectLabels() labels.Labels { return (*objectLabels)(o) }

@@ -135,25 +135,19 @@ func (s *objects) runs(namespace, after string, yield func(blockRun) bool) {
 // afterSlash follows the slash in the order of bytes: it bounds the paths of a namespace.
 const afterSlash = "0"
 
-// ascend yields the objects within a scope whose paths are greater than after, in their order.
-func (s *objects) ascend(in scope, after string, yield func(*Object) bool) {
+// ascend visits the objects within a scope whose paths are greater than after, in their order.
+func (s *objects) ascend(in scope, after string, by visitor) {
 	if in.name != "" {
 		o := s.get(in.objectPath())
 		if o != nil && o.path > after {
-			yield(o)
+			by(o)
 		}
 		if o != nil || in.namespace != "" {
 			return
 		}
 	}
-	s.runs(in.namespace, after, func(part blockRun) bool {
-		for o := range part.objects {
-			if in.contains(o) && !yield(o) {
-				return false
-			}
-		}
-		return true
-	})
+	var memory views
+	s.runs(in.namespace, after, func(part blockRun) bool { return part.visit(in.name, &memory, by) })
 }
 
 // rangeView is a range of the paths of a state.
@@ -176,14 +170,8 @@ func (e rangeView) runs(yield func(blockRun) bool) {
 }
 
 func (e rangeView) objects(yield func(*Object) bool) {
-	e.runs(func(s blockRun) bool {
-		for o := range s.objects {
-			if !yield(o) {
-				return false
-			}
-		}
-		return true
-	})
+	var memory views
+	e.runs(func(s blockRun) bool { return s.visit("", &memory, each(yield)) })
 }
 
 // end returns how many objects of the state come before the end of the namespace.

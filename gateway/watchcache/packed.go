@@ -82,8 +82,8 @@ func (p *packed) path(i int) string {
 func (p *packed) object(i int) Object {
 	e := &p.entries[i]
 	from, to := p.document(i)
-	o := makeObject(p.path(i), e.revision)
-	o.Object = encoding.Object{JSON: p.text[from:to:to], Positions: e.positions}
-	o.Invalid, o.shared = p.invalid[i], true
-	return o
+	return Object{
+		Object:   encoding.Object{JSON: p.text[from:to:to], Positions: e.positions},
+		Revision: e.revision, Invalid: p.invalid[i], path: p.path(i), shared: true,
+	}
 }

@@ -93,7 +93,7 @@ func (r *storedReader) read(ctx context.Context) error {
 // add adds the object of a key, if the query selects it. Full: it is one more than the limit, so the list ends before it.
 func (r *storedReader) add(ctx context.Context, kv etcdstore.KV) (full bool, err error) {
 	q := r.query
-	if o := makeObject(r.cache.path(kv.Key), kv.Modified); !q.scope().contains(&o) {
+	if !q.scope().contains(newObject(r.cache.path(kv.Key), kv.Modified)) {
 		return false, nil
 	}
 	o := r.cache.Decode(kv)

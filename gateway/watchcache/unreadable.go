@@ -24,11 +24,11 @@ func unreadable(o *Object) *Object {
 // checkReadable returns the *etcdstore.UnreadableError of the first object in a scope, after a path, whose value cannot be decrypted. A state
 // without that object would be wrong: clients would take it for deleted.
 func (s *snapshot) checkReadable(in scope, after string) (err error) {
-	s.invalid.ascend(in, after, func(o *Object) bool {
+	s.invalid.ascend(in, after, func(o *Object) (kept, more bool) {
 		if reason := o.Unreadable(); reason != nil {
 			err = reason
 		}
-		return err == nil
+		return false, err == nil
 	})
 	return err
 }
@@ -60,11 +60,11 @@ func (c *Cache) awaitReadable(ctx context.Context) error {
 
 // nextUnreadable returns some objects after a path whose values cannot be decrypted, and where the next ones begin.
 func (s *snapshot) nextUnreadable(after string) (objects []*Object, next string) {
-	s.invalid.ascend(scope{}, after, func(o *Object) bool {
-		if o.Unreadable() != nil {
+	s.invalid.ascend(scope{}, after, func(o *Object) (kept, more bool) {
+		if kept = o.Unreadable() != nil; kept {
 			objects = append(objects, o)
 		}
-		return len(objects) < maxRetried
+		return kept, len(objects) < maxRetried
 	})
 	if len(objects) == maxRetried {
 		next = objects[maxRetried-1].path
