@@ -30,26 +30,6 @@ type definitions struct {
 	basis   context.Context              // ends when the mounts change, whose names definitions cannot have
 }
 
-// servedDefinition is the spec of a definition and the caches of its resources.
-type servedDefinition struct {
-	spec   []byte
-	caches []*Cache
-	stored *Cache // of the objects as they are stored, if a webhook converts them; nil otherwise
-}
-
-func (s *servedDefinition) stop() {
-	for _, cache := range s.all() {
-		cache.stop()
-	}
-}
-
-func (s *servedDefinition) all() []*Cache {
-	if s.stored == nil {
-		return s.caches
-	}
-	return append(slices.Clip(s.caches), s.stored)
-}
-
 // retryDefinitions is the pause before an operation is tried again after an error.
 const retryDefinitions = time.Second
 
@@ -229,7 +209,7 @@ func (d *definitions) stopPending(pending map[string]*servedDefinition) {
 func (d *definitions) fill(ctx context.Context, pending, next map[string]*servedDefinition) {
 	ctx, cancel := context.WithTimeout(ctx, fillTimeout)
 	defer cancel()
-	late, one := 0, ""
+	var late []string
 	for name, fresh := range pending {
 		waited := d.pending[name] == fresh
 		switch {
@@ -237,24 +217,12 @@ func (d *definitions) fill(ctx context.Context, pending, next map[string]*served
 			next[name] = fresh
 			delete(pending, name)
 		case !waited && errors.Is(ctx.Err(), context.DeadlineExceeded):
-			late, one = late+1, name
+			late = append(late, name)
 		}
 	}
-	if late > 0 {
-		d.catalog.Logger.Info("CustomResourceDefinitions are not served yet: their objects are being read", "count", late, "such as", one)
+	if len(late) > 0 {
+		d.catalog.Logger.Info("CustomResourceDefinitions are not served yet: their objects are being read", "count", len(late), "example", late[0])
 	}
-}
-
-// filled reports whether all caches are filled. With wait, it waits for them until ctx ends. It does not insist on those that a webhook fills: the
-// other versions are served without it.
-func (s *servedDefinition) filled(ctx context.Context, wait bool) bool {
-	for _, cache := range s.all() {
-		filled := !cache.Wanted() || isClosed(cache.Filled()) || wait && waitFor(ctx, cache.Filled()) == nil
-		if !filled && (cache.stored == nil || !isClosed(cache.stored.Filled())) {
-			return false
-		}
-	}
-	return true
 }
 
 // build makes the resources of a definition and starts their caches.
