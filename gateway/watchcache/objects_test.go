@@ -59,11 +59,34 @@ func (m model) check(t *testing.T, s *objects) {
 			}
 		}
 	}
+	m.checkKept(t, s)
 	for _, path := range []string{"a/0001", "b/0100", "c/0299", "c/none"} {
 		o := s.get(path)
 		if want, ok := m[path]; (o != nil) != ok || ok && string(o.JSON) != want {
 			t.Errorf("the object at %s is %v, want %.60s", path, o, want)
 		}
+	}
+}
+
+// checkKept checks that the objects that a visitor keeps stay as they are, while others get the memory of those between.
+func (m model) checkKept(t *testing.T, s *objects) {
+	t.Helper()
+	paths, visited := m.paths("", ""), 0
+	var kept []*Object
+	s.ascend(scope{}, "", func(o *Object) (keep, more bool) {
+		if keep = visited%3 == 0; keep {
+			kept = append(kept, o)
+		}
+		visited++
+		return keep, true
+	})
+	for i, o := range kept {
+		if path := paths[3*i]; o.path != path || string(o.JSON) != m[path] {
+			t.Fatalf("the visitor kept %s, and has %s", path, o.path)
+		}
+	}
+	if visited != len(paths) {
+		t.Fatalf("%d objects were visited of %d", visited, len(paths))
 	}
 }
 

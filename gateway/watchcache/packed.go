@@ -27,15 +27,14 @@ type entry struct {
 
 // pack copies objects, which have documents.
 func pack(objects []*Object) *packed {
-	p, size, paths := &packed{entries: make([]entry, len(objects))}, 0, 0
+	paths := 0
 	for _, o := range objects {
-		size += o.size()
 		paths += len(o.path)
 	}
 	var names strings.Builder
 	names.Grow(paths)
+	p, size := &packed{entries: make([]entry, len(objects))}, 0
 	documents := make([][]byte, len(objects), len(objects)+1)
-	size = 0
 	for i, o := range objects {
 		documents[i] = o.JSON
 		names.WriteString(o.path)
