@@ -216,7 +216,10 @@ func (d *definitions) fill(ctx context.Context, pending, next map[string]*served
 		case fresh.filled(ctx, !waited):
 			next[name] = fresh
 			delete(pending, name)
-		case !waited && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		case waited || !errors.Is(ctx.Err(), context.DeadlineExceeded):
+		case fresh.failed():
+			d.catalog.Logger.Warn("the objects of a CustomResourceDefinition cannot be read, trying again", "name", name)
+		default:
 			late = append(late, name)
 		}
 	}

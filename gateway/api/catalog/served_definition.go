@@ -36,3 +36,8 @@ func (s *servedDefinition) filled(ctx context.Context, wait bool) bool {
 	}
 	return true
 }
+
+// failed reports whether objects could not be read, for which the log of their cache has the reason.
+func (s *servedDefinition) failed() bool {
+	return slices.ContainsFunc(s.all(), func(c *Cache) bool { return c.Stats().WatchLosses > 0 })
+}
