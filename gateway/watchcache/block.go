@@ -8,7 +8,7 @@ import (
 
 const (
 	// A block holds about blockSize bytes of documents and blockObjects objects. Smaller blocks make a list need more writes;
-	// larger ones make a change copy more pointers.
+	// larger ones make a change copy a longer order.
 	blockSize    = 64 << 10
 	blockObjects = 128
 	// looseSize is how many bytes of a block may lie outside its text, whatever its size.
@@ -73,6 +73,7 @@ func (b *block) objectSize(i int) int {
 	return b.packed.size(entry)
 }
 
+// all returns the objects. Those that are packed share the memory of the block.
 func (b *block) all() []*Object {
 	all := make([]*Object, 0, b.len())
 	blockRun{b, 0, b.len()}.visit("", new(views), each(func(o *Object) bool {
@@ -141,7 +142,7 @@ func (b *block) changed() *block {
 	return &out
 }
 
-// drop removes the object at an index of a copy, but not its place in order.
+// drop removes the object at an index of a copy, whose place in order the caller fills or deletes. The last loose object takes the place of a loose one.
 func (b *block) drop(i int) {
 	b.size -= b.objectSize(i)
 	at := b.order[i]
@@ -149,7 +150,7 @@ func (b *block) drop(i int) {
 		b.present -= b.packed.size(int(at))
 		return
 	}
-	last := len(b.loose) - 1 // takes the place
+	last := len(b.loose) - 1
 	b.loose[^at] = b.loose[last]
 	b.order[slices.Index(b.order, ^int16(last))] = at
 	b.loose = slices.Delete(b.loose, last, last+1)

@@ -9,7 +9,7 @@ import (
 )
 
 // packed holds objects in the order of their paths, in a few allocations and without a pointer for each: an object costs 24 bytes beside its
-// document and its path, and the collector of garbage looks at none. It is immutable.
+// document and its path, and Go's garbage collector looks at none. It is immutable.
 type packed struct {
 	text    []byte // documents, a comma after each
 	paths   string // one after the other
@@ -25,7 +25,7 @@ type entry struct {
 	positions encoding.Positions
 }
 
-// pack copies objects, which have documents.
+// pack copies objects. The document of an invalid one may be empty.
 func pack(objects []*Object) *packed {
 	paths := 0
 	for _, o := range objects {
