@@ -316,7 +316,7 @@ func TestDefinitionOfAnotherProgram(t *testing.T) {
 
 // A definition that is the first write of all has its status at once, though its event comes before its write has returned.
 func TestDefinitionThatIsTheFirstWrite(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		store := lateStore{memory.New()}
 		owner, err := claim.Open(t.Context(), claim.Config{Store: store, Prefix: "/registry", Builtin: kinds.Builtin(), Logger: slog.New(slog.DiscardHandler)})
 		if err != nil || owner.State().Owner != claim.Unclaimed {

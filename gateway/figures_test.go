@@ -45,7 +45,7 @@ func (deadlineRecorder) SetWriteDeadline(time.Time) error { return nil }
 func TestDeliveryOnAGoroutineIsTimed(t *testing.T) {
 	for _, coding := range []string{"identity", "gzip"} {
 		t.Run(coding, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
 				b := newBubbleWith(t, Options{Store: memory.New()})
 				b.configMap("default", "zero", "")
 				b.configMap("default", "one", "")
@@ -165,7 +165,7 @@ func TestDurationsOfRequests(t *testing.T) {
 		{http.MethodPost, configMaps + "?watch=1", false},
 	} {
 		t.Run(test.method+" "+test.path, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
 				b := newBubbleWith(t, Options{Store: memory.New(), Keys: []string{"/app/"}})
 				b.configMap("default", "one", "")
 				label := test.method

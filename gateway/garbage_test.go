@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +23,14 @@ type bubble struct {
 	store  *memory.Store
 	server *Server
 	stop   func()
+}
+
+// inBubble runs a test in a bubble of testing/synctest, on one processor: with more, two goroutines of a bubble that find their timers expired
+// at the same time corrupt the memory of the race detector (https://go.dev/issue/78156), and a whole gateway has many.
+func inBubble(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	synctest.Test(t, f)
 }
 
 func newBubble(t *testing.T, store *memory.Store) *bubble {
@@ -110,7 +119,7 @@ func (b *bubble) gone(path string) bool {
 const namespaceDemo = "/api/v1/namespaces/demo"
 
 func TestDeleteNamespace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		b := newBubble(t, memory.New())
 		b.create("/api/v1/namespaces", "v1", "Namespace", "demo", "")
 		b.configMap("demo", "plain", "")
@@ -151,7 +160,7 @@ func TestDeleteNamespace(t *testing.T) {
 }
 
 func TestDeleteEmptyNamespace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		b := newBubble(t, memory.New())
 		b.create("/api/v1/namespaces", "v1", "Namespace", "demo", "")
 		dry := b.must(http.StatusOK, http.MethodDelete, namespaceDemo+"?dryRun=All", "").json(t)
@@ -167,7 +176,7 @@ func TestDeleteEmptyNamespace(t *testing.T) {
 }
 
 func TestCreateInTerminatingNamespace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		b := newBubble(t, memory.New())
 		b.create("/api/v1/namespaces", "v1", "Namespace", "demo", "")
 		b.configMap("demo", "held", `,"finalizers":["example.com/f"]`)
@@ -190,7 +199,7 @@ func TestCreateInTerminatingNamespace(t *testing.T) {
 
 // TestNamespaceDeletionSurvivesRestart checks that a restarted gateway continues a deletion.
 func TestNamespaceDeletionSurvivesRestart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		store := memory.New()
 		b := newBubble(t, store)
 		b.create("/api/v1/namespaces", "v1", "Namespace", "demo", "")
@@ -205,7 +214,7 @@ func TestNamespaceDeletionSurvivesRestart(t *testing.T) {
 }
 
 func TestOwnerChain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		b := newBubble(t, memory.New())
 		const apps, core = "/apis/apps/v1/namespaces/demo/", "/api/v1/namespaces/demo/"
 		deployment := b.create(apps+"deployments", "apps/v1", "Deployment", "web", "")
@@ -246,7 +255,7 @@ func TestPropagation(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
 				b := newBubble(t, memory.New())
 				uid := b.configMap("demo", "owner", test.finalizers)
 				b.configMap("demo", "dependent", ownedBy("v1", "ConfigMap", "owner", uid))
@@ -281,7 +290,7 @@ func TestPropagationByDefault(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
 				b := newBubble(t, memory.New())
 				cron := b.configMap("demo", "cron", "")
 				b.must(http.StatusCreated, http.MethodPost, namespace+"/jobs", `{"metadata":{"name":"owner"`+test.finalizers+`},"spec":{`+pod+`}}`)
@@ -314,7 +323,7 @@ func TestPropagationByDefault(t *testing.T) {
 // TestForegroundWaits checks that an owner exists until its blocking dependents are gone, and that a second delete with another policy does
 // not wait.
 func TestForegroundWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		b := newBubble(t, memory.New())
 		const maps = namespaceDemo + "/configmaps/"
 		for _, name := range []string{"one", "two"} {
@@ -342,7 +351,7 @@ func TestForegroundWaits(t *testing.T) {
 
 // TestPropagationWithoutCollector checks that a delete adds no finalizer that only a garbage collector would remove.
 func TestPropagationWithoutCollector(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		b := newBubbleWith(t, Options{Store: memory.New()})
 		for _, policy := range []string{"Orphan", "Foreground"} {
 			uid := b.configMap("demo", "owner", "")
@@ -358,7 +367,7 @@ func TestPropagationWithoutCollector(t *testing.T) {
 
 // TestTwoGateways checks that gateways on one etcd share the work, and that one continues the work of the other.
 func TestTwoGateways(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		store := memory.New()
 		first, second := newBubble(t, store), newBubble(t, store)
 		owner := first.configMap("demo", "owner", "")
@@ -388,7 +397,7 @@ func TestExternalGarbageCollector(t *testing.T) {
 		{"no collector", "Orphan", "", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
 				b := newBubbleWith(t, Options{Store: memory.New(), ExternalGarbageCollector: test.external})
 				uid := b.configMap("demo", "owner", "")
 				b.configMap("demo", "dependent", ownedBy("v1", "ConfigMap", "owner", uid))
@@ -413,7 +422,7 @@ func TestExternalGarbageCollector(t *testing.T) {
 // TestExternalNamespaceDeletion checks that the gateway leaves a deleted Namespace, empty or not, to another program, which removes it by its
 // finalize subresource.
 func TestExternalNamespaceDeletion(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		b := newBubbleWith(t, Options{Store: memory.New(), ExternalGarbageCollector: true})
 		b.must(http.StatusCreated, http.MethodPost, "/api/v1/namespaces", `{"metadata":{"name":"empty"}}`)
 		b.configMap("demo", "object", "")

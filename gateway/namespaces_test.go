@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -123,7 +122,7 @@ func TestSystemNamespacesStay(t *testing.T) {
 
 // TestNamespacesOfOtherPrograms checks that namespaces appear that other programs or earlier releases use, and that deleted ones stay deleted.
 func TestNamespacesOfOtherPrograms(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		b := newBubble(t, memory.New())
 		b.configMap("demo", "a", "")
 		b.store.Txn(map[string][]byte{
@@ -154,7 +153,7 @@ func TestNamespacesOfOtherPrograms(t *testing.T) {
 
 // TestForeignDataGetsNoNamespaces checks that revtail writes only what clients ask for into data that is not its own.
 func TestForeignDataGetsNoNamespaces(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		store := memory.New()
 		store.Txn(map[string][]byte{"/registry/configmaps/shop/theirs": []byte(configMap("theirs", "", ""))}, nil)
 		owner, err := claim.Open(t.Context(), claim.Config{Store: store, Prefix: "/registry", Writable: true, Builtin: kinds.Builtin(), Logger: slog.New(slog.DiscardHandler)})
