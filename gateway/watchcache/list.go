@@ -182,34 +182,30 @@ func (l *List) search(ctx context.Context, in *objects, q ListQuery, c *Cache) (
 	return err
 }
 
-// clockBytes is how many bytes of documents a selector looks at before the clock is read again.
-const clockBytes = 16 << 10
-
 // selectFrom yields the objects that the selector matches. The account pays for the matching, and not for what yield does, which writes to the client.
 func (q *ListQuery) selectFrom(in *objects, yield func(*Object) bool) {
-	turn, looked := q.Account.Turn(), clockBytes
+	turn := q.Account.Turn()
 	defer turn.End()
 	in.ascend(q.scope(), q.After, func(o *Object) (kept, more bool) {
-		if looked += len(o.JSON); looked >= clockBytes {
-			_ = turn.Continue() // a list that has begun goes on: its time is limited
-			looked = 0
-		}
+		_ = turn.ContinueBytes(len(o.JSON)) // a list that has begun goes on: its time is limited
 		if !q.Selector.Matches(o) {
 			return false, true
 		}
 		turn.End()
-		looked = clockBytes
 		return true, yield(o)
 	})
 }
 
 // matches reports whether a list or the initial events show an object. The turn pays for it.
 func matches(ctx context.Context, turn *cputime.Turn, s *selector.Selector, f *filter.Filter, o *Object, in *Cache) (bool, error) {
-	if err := turn.Continue(); err != nil {
+	if err := turn.ContinueBytes(len(o.JSON)); err != nil {
 		return false, err
 	}
 	if ok := s.Matches(o); !ok || f == nil {
 		return ok, nil
+	}
+	if err := turn.Continue(); err != nil {
+		return false, err
 	}
 	return f.Matches(ctx, o.input(in))
 }

@@ -186,3 +186,47 @@ func BenchmarkTurn(b *testing.B) {
 		turn.End()
 	}
 }
+
+// TestContinueBytesReadsTheClockOnceInManyBytes checks that a search of small documents does not read the clock for each, and gives its turn
+// back in time.
+func TestContinueBytesReadsTheClockOnceInManyBytes(t *testing.T) {
+	s := New(1)
+	clock, reads := time.Now(), 0
+	s.now = func() time.Time {
+		reads++
+		return clock
+	}
+	account := s.Account("user")
+	defer account.Release()
+	search := func(turn *Turn, documents, size int) {
+		for range documents {
+			if err := turn.ContinueBytes(size); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	turn := account.Turn()
+	search(&turn, 1, 10)
+	if reads == 0 || s.free != 0 {
+		t.Fatalf("the clock was read %d times before the first document, and %d turns are free", reads, s.free)
+	}
+	reads = 0
+	if search(&turn, 100, clockBytes/10); reads < 9 || reads > 10 {
+		t.Errorf("the clock was read %d times while 100 documents of a tenth of clockBytes were searched; want 10", reads)
+	}
+	reads = 0
+	if search(&turn, 10, clockBytes); reads != 10 {
+		t.Errorf("the clock was read %d times while 10 documents of clockBytes were searched; want 10", reads)
+	}
+	clock = clock.Add(slice)
+	search(&turn, 1, clockBytes)
+	if used := s.Usage()[0].Used; used != slice.Seconds() {
+		t.Errorf("%v s are counted after a slice; want %v", used, slice.Seconds())
+	}
+	turn.End()
+	reads = 0
+	if search(&turn, 1, 10); reads == 0 {
+		t.Error("a document after the end of the turn does not begin another one")
+	}
+	turn.End()
+}
