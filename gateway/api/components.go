@@ -76,7 +76,7 @@ func (h *Handler) serveComponentList(w http.ResponseWriter, r *http.Request, t c
 	}
 	params.Account = h.Watches.Account(r)
 	defer params.Account.Release()
-	list := &watchcache.List{Revision: notStored, Objects: slices.Values(selected), Account: params.Account}
+	list := &watchcache.List{Revision: notStored, Objects: slices.Values(selected), Turn: params.Account.Turn()}
 	return h.respondList(r.Context(), w, r, t, f, list)
 }
 

@@ -102,10 +102,9 @@ func messageMemory(objects []*watchcache.Object) int64 {
 func (h *Handler) encodeList(ctx context.Context, t catalog.Target, f response.Representation, list *watchcache.List, objects []*watchcache.Object) (messages *protobuf.List, bad *watchcache.Object, err error) {
 	form := h.Forms.Messages(t.Resource, f)
 	messages = protobuf.NewList(form.Kind, len(objects))
-	turn := list.Account.Turn()
-	defer turn.End()
+	defer list.Turn.End()
 	for _, o := range objects {
-		if err := turn.Continue(); err != nil {
+		if err := list.Turn.ContinueBytes(len(o.JSON)); err != nil {
 			return nil, nil, err
 		}
 		if ctx.Err() != nil {

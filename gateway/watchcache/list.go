@@ -45,7 +45,9 @@ type List struct {
 	// Invalid names undecodable values in the scope: at most maxInvalid of InvalidCount.
 	Invalid      []*Object
 	InvalidCount int
-	Account      *cputime.Account // of the query
+	// Turn pays for the evaluation of Selector and Filter, and for what the caller makes of the objects. Objects continues it, and does not end it before
+	// it yields an object: the caller ends it before it waits for anything, such as a client.
+	Turn cputime.Turn
 
 	cache    *Cache                    // nil: the list is not from memory
 	snapshot *snapshot                 // until Hold
@@ -126,7 +128,7 @@ func (c *Cache) list(ctx context.Context, s *snapshot, q ListQuery) (*List, erro
 	if err := s.checkReadable(q.scope(), q.After); err != nil {
 		return nil, err
 	}
-	list := &List{Revision: s.revision, Account: q.Account, cache: c, snapshot: s}
+	list := &List{Revision: s.revision, Turn: q.Account.Turn(), cache: c, snapshot: s}
 	s.invalid.ascend(q.scope(), q.After, func(o *Object) (kept, more bool) {
 		list.InvalidCount++
 		if kept = len(list.Invalid) < maxInvalid; kept {
@@ -138,7 +140,7 @@ func (c *Cache) list(ctx context.Context, s *snapshot, q ListQuery) (*List, erro
 	case q.Filter == nil && q.Selector.Empty() && q.Name == "":
 		list.fromRange(rangeView{s.objects, q.Namespace, q.After, q.Limit})
 	case q.Filter == nil && q.Limit <= 0: // the caller's iteration searches them
-		list.Objects = func(yield func(*Object) bool) { q.selectFrom(s.objects, yield) }
+		list.Objects = func(yield func(*Object) bool) { list.selectFrom(s.objects, q, yield) }
 	default:
 		if err := list.search(ctx, s.objects, q, c); err != nil {
 			return nil, err
@@ -165,10 +167,9 @@ func (l *List) fromRange(e rangeView) {
 // follow. The number of further matches is not worth a scan.
 func (l *List) search(ctx context.Context, in *objects, q ListQuery, c *Cache) (err error) {
 	page := make([]*Object, 0, min(q.Limit, 1024))
-	turn := q.Account.Turn()
-	defer turn.End()
+	defer l.Turn.End()
 	in.ascend(q.scope(), q.After, func(o *Object) (kept, more bool) {
-		if kept, err = matches(ctx, &turn, q.Selector, q.Filter, o, c); !kept || err != nil {
+		if kept, err = matches(ctx, &l.Turn, q.Selector, q.Filter, o, c); !kept || err != nil {
 			return false, err == nil
 		}
 		if q.Limit > 0 && len(page) == q.Limit {
@@ -182,16 +183,14 @@ func (l *List) search(ctx context.Context, in *objects, q ListQuery, c *Cache) (
 	return err
 }
 
-// selectFrom yields the objects that the selector matches. The account pays for the matching, and not for what yield does, which writes to the client.
-func (q *ListQuery) selectFrom(in *objects, yield func(*Object) bool) {
-	turn := q.Account.Turn()
-	defer turn.End()
+// selectFrom yields the objects that the selector matches.
+func (l *List) selectFrom(in *objects, q ListQuery, yield func(*Object) bool) {
+	defer l.Turn.End()
 	in.ascend(q.scope(), q.After, func(o *Object) (kept, more bool) {
-		_ = turn.ContinueBytes(len(o.JSON)) // a list that has begun goes on: its time is limited
+		_ = l.Turn.ContinueBytes(len(o.JSON)) // a list that has begun goes on: its time is limited
 		if !q.Selector.Matches(o) {
 			return false, true
 		}
-		turn.End()
 		return true, yield(o)
 	})
 }

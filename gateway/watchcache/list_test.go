@@ -13,6 +13,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
+	"revtail/gateway/access/cputime"
 	"revtail/gateway/watchcache/snapshots"
 )
 
@@ -54,6 +55,38 @@ func TestListScopesAndOrder(t *testing.T) {
 		w.expectList(ListQuery{Name: "x"}, "a/x=1", "ab/x=1", "b/x=1")
 		w.expectList(ListQuery{Selector: parse(w.t, "l=2", "")}, "a/y=2")
 		w.expectList(ListQuery{Namespace: "none"})
+	})
+}
+
+// TestSearchAndCallerShareATurn checks that the caller of a list can work in its turn while the selector searches on, and gives it to other users
+// when it waits.
+func TestSearchAndCallerShareATurn(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		for i := range 20 {
+			w.put(fmt.Sprintf("a/%02d", i), "1", "")
+		}
+		scheduler := cputime.New(1)
+		account, other := scheduler.Account("lister"), scheduler.Account("other")
+		list := w.list(ListQuery{Selector: parse(w.t, "l=1", ""), Account: account})
+		seen := 0
+		for range list.Objects {
+			if err := list.Turn.Continue(); err != nil { // waits until the bubble ends if the search has another turn
+				w.t.Fatal(err)
+			}
+			if seen++; seen%2 == 0 {
+				list.Turn.End()
+				turn := other.Turn()
+				if err := turn.Continue(); err != nil {
+					w.t.Fatal(err)
+				}
+				turn.End()
+			}
+		}
+		turn := other.Turn()
+		if err := turn.Continue(); err != nil || seen != 20 {
+			w.t.Errorf("%d objects, and then %v; want 20, and a turn for another user", seen, err)
+		}
+		turn.End()
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"revtail/etcdstore"
-	"revtail/gateway/access/cputime"
 )
 
 const (
@@ -23,8 +22,8 @@ func (c *Cache) ListStored(ctx context.Context, q ListQuery) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := storedReader{cache: c, query: q, list: &List{Revision: at, Account: q.Account}, turn: q.Account.Turn()}
-	defer r.turn.End()
+	r := storedReader{cache: c, query: q, list: &List{Revision: at, Turn: q.Account.Turn()}}
+	defer r.list.Turn.End()
 	if err := r.read(ctx); err != nil {
 		return nil, err
 	}
@@ -53,7 +52,6 @@ type storedReader struct {
 	query ListQuery
 	list  *List
 	found []*Object
-	turn  cputime.Turn
 }
 
 // read reads keys until there are enough objects. A search reads on until it finds one more, as that of the cache does.
@@ -68,7 +66,7 @@ func (r *storedReader) read(ctx context.Context) error {
 		if after != "" {
 			o.After = r.cache.config.Key(after)
 		}
-		r.turn.End() // the store may be slow
+		r.list.Turn.End() // the store may be slow
 		page, err := r.cache.config.Store.List(ctx, r.cache.config.Prefix+pathPrefix(q.Namespace), o)
 		if err != nil {
 			return err
@@ -106,7 +104,7 @@ func (r *storedReader) add(ctx context.Context, kv etcdstore.KV) (full bool, err
 		}
 		return false, nil
 	}
-	if ok, err := matches(ctx, &r.turn, q.Selector, q.Filter, o, r.cache); !ok || err != nil {
+	if ok, err := matches(ctx, &r.list.Turn, q.Selector, q.Filter, o, r.cache); !ok || err != nil {
 		return false, err
 	}
 	if len(r.found) == q.Limit {

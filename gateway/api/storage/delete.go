@@ -162,6 +162,7 @@ func (s *Store) DeleteCollection(ctx context.Context, t catalog.Target, p reques
 	}
 	var deleted []*watchcache.Object
 	for object := range list.Objects {
+		list.Turn.End() // the store may be slow
 		one := t
 		one.Scope.Namespace, one.Scope.Name = object.Namespace(), object.Name()
 		if _, err = s.delete(ctx, one, options, ""); err != nil && !apierrors.IsNotFound(err) {

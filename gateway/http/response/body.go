@@ -42,10 +42,14 @@ func NewBody(w http.ResponseWriter, r *http.Request, code int, compressors *Comp
 
 // FlushLarge sends Bytes if there are enough of them. After an error the caller only calls Finish.
 func (p *Body) FlushLarge() error {
-	if p.err == nil && (p.open && len(p.Bytes) >= flushSize || len(p.Bytes) > compressAbove) {
+	if p.err == nil && p.large() {
 		p.send()
 	}
 	return p.err
+}
+
+func (p *Body) large() bool {
+	return p.open && len(p.Bytes) >= flushSize || len(p.Bytes) > compressAbove
 }
 
 // send sends Bytes as a part of a body of unknown length.
@@ -94,17 +98,20 @@ func (p *Body) WriteList(l *CachedList, r *http.Request) {
 	p.err = l.list.Err()
 }
 
-// WriteItems writes a list as the whole body: its head, and each object as item returns it, in a format. The account of the list pays for that.
+// WriteItems writes a list as the whole body: its head, and each object as item returns it, in a format. The turn of the list pays for that.
 func (p *Body) WriteItems(f Format, head []byte, list *watchcache.List, item func(*watchcache.Object) []byte) {
 	p.Bytes = f.AppendHead(p.Bytes, head)
-	empty, turn := true, list.Account.Turn()
+	defer list.Turn.End()
+	empty := true
 	for object := range list.Objects {
-		_ = turn.Continue() // a list that has begun goes on: its time is limited
+		_ = list.Turn.ContinueBytes(len(object.JSON)) // a list that has begun goes on: its time is limited
 		p.Bytes = f.AppendItem(p.Bytes, item(object), empty)
-		turn.End() // before a write, which waits for the client
 		empty = false
-		if p.FlushLarge() != nil {
-			return
+		if p.large() {
+			list.Turn.End() // the client may be slow
+			if p.FlushLarge() != nil {
+				return
+			}
 		}
 		if p.err = list.Err(); p.err != nil {
 			return
