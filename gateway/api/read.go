@@ -121,7 +121,7 @@ func listMemory(r *http.Request, list *watchcache.List, servable bool) int64 {
 	return listBuffer
 }
 
-// writeList writes a list, as it is read from the cache, in the representation that the client asks for. The account of its query pays for
+// writeList writes a list, as it is read from the cache, in the representation that the client asks for. Its turn pays for
 // what is not copied. If the client is so slow that the state takes too much memory, the response breaks.
 func (h *Handler) writeList(w http.ResponseWriter, r *http.Request, t catalog.Target, f response.Representation, list *watchcache.List) {
 	meta := encoding.ListMeta{ResourceVersion: int64(list.Revision), RemainingItemCount: list.Remaining, Continue: storage.NextPage(t, list)}

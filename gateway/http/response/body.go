@@ -48,6 +48,7 @@ func (p *Body) FlushLarge() error {
 	return p.err
 }
 
+// large reports whether FlushLarge sends Bytes.
 func (p *Body) large() bool {
 	return p.open && len(p.Bytes) >= flushSize || len(p.Bytes) > compressAbove
 }
@@ -109,9 +110,9 @@ func (p *Body) WriteItems(f Format, head []byte, list *watchcache.List, item fun
 		empty = false
 		if p.large() {
 			list.Turn.End() // the client may be slow
-			if p.FlushLarge() != nil {
-				return
-			}
+		}
+		if p.FlushLarge() != nil {
+			return
 		}
 		if p.err = list.Err(); p.err != nil {
 			return
